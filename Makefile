@@ -1,0 +1,40 @@
+# Everything a newcomer or CI needs; each target sets up what it lacks, in .venv and in the user's cache folder.
+PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-fast lint format bench-planted clean
+
+demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
+	$(BIN)/ruleout demo
+
+test: $(STAMP)  ## all tests
+	$(BIN)/python -m pytest
+
+test-fast: $(STAMP)  ## without engines and without what takes long
+	$(BIN)/python -m pytest -m "not engine and not slow"
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(STAMP)
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+bench-planted: $(STAMP)  ## planted faults in a simulated deployment, beside one factor at a time
+	$(BIN)/python -m benchmarks.planted
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: $(PYTHON) is not a Python 3.11 or newer with venv" >&2; \
+	    echo "  On Debian: apt-get install python3 python3-venv. Or name another: make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@

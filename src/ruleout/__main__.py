@@ -1,0 +1,5 @@
+"""`python -m ruleout`."""
+
+from ruleout.interfaces.cli import main
+
+main()

@@ -1,0 +1,100 @@
+"""What a trial showed: a failure with an address, and what it says about the failure that is to be explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from ruleout.model.configuration import Configuration
+from ruleout.model.vocabulary import FailureClass, OutcomeKind, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A line that can be looked up: `source` is a file or `probe N`; `line` counts from 1, 0 when there is none."""
+
+    source: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The moment at which a failure shows: a stage of the start or of serving and, for a probe, its step (from 1).
+
+    A trial can only speak about a failure if it got past the failure's exposure.
+    """
+
+    stage: Stage
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The first failure of a run.
+
+    Attributes:
+        message: the deciding line, normalised for people (no prefix of the logger).
+        exception: its type, as the engine named it; empty when there was none.
+        signature: a short hash, stable under ranks, addresses, line numbers, times, paths and sizes.
+        asynchronous: it was reported later than it happened, so the stack is not the place.
+        client: what a client saw, in words; empty when no client was involved.
+        consequences: what the first failure brought about.
+    """
+
+    class_: Annotated[FailureClass, Field(alias="class")]
+    exposure: Exposure
+    message: str
+    signature: str
+    exception: str = ""
+    asynchronous: bool = False
+    client: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    consequences: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a trial says about the target failure, and why it was judged so.
+
+    Attributes:
+        failure: what failed in this trial, the target or another; None for a clean one.
+        reached: the furthest stage the trial came to.
+        reason: the judgement in words.
+    """
+
+    kind: OutcomeKind
+    reached: Stage
+    reason: str
+    failure: Failure | None = None
+
+    @property
+    def masked(self) -> bool:
+        """Another failure struck before the target could have shown."""
+        return self.kind is OutcomeKind.OTHER
+
+    @property
+    def informative(self) -> bool:
+        """It says whether the target shows under its configuration."""
+        return self.kind in (OutcomeKind.REPRODUCED, OutcomeKind.CLEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One launch of the deployment under one configuration.
+
+    Attributes:
+        purpose: why the planner chose it, in words.
+        outcome: None while it has not been judged.
+        minutes: what it took, as measured or as the command reported it.
+        log: path of the server's log, relative to the folder of the investigation.
+    """
+
+    id: int
+    configuration: Configuration
+    purpose: str
+    outcome: Outcome | None = None
+    minutes: float = 0.0
+    log: str = ""

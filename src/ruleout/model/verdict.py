@@ -1,0 +1,163 @@
+"""A verdict says what is the cause, with which probability, by which trials, and, as carefully, what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
+
+from ruleout.model.configuration import Configuration
+from ruleout.model.outcome import Evidence, Failure, Trial
+from ruleout.model.vocabulary import (
+    AssumptionSource,
+    AssumptionStatus,
+    Component,
+    HypothesisStatus,
+    VerdictStatus,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A factor that takes part in a cause, with those of its levels that were seen to carry the fault."""
+
+    factor: str
+    levels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.factor}={'|'.join(self.levels)}"
+
+
+Cause = tuple[Carrier, ...]
+"""A minimal conjunction: all of its carriers are needed, and together they are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """The trials that make a cause more than the likeliest story.
+
+    sufficient: the cause alone, everything else moved, fails. necessary: from there, each factor of it moved, clean.
+    complete: the baseline with only the causes neutralised is clean. baseline_again: the baseline still fails.
+    """
+
+    sufficient: tuple[int, ...] = ()
+    necessary: tuple[int, ...] = ()
+    complete: tuple[int, ...] = ()
+    baseline_again: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workaround:
+    """Levels to set on the baseline after which a trial was clean."""
+
+    set: Configuration
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A complete set of causes, or `elsewhere`; `because` names the trials that moved it most."""
+
+    claim: str
+    probability: float
+    status: HypothesisStatus
+    because: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOut:
+    """A factor that takes part with a probability under 1 %, and the trials that showed it."""
+
+    factor: str
+    because: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRuledOut:
+    """A factor that may still take part: some of its levels failed alike, others were never seen."""
+
+    factor: str
+    tried: tuple[str, ...]
+    untried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A trial in which another failure struck first: it says nothing about the target."""
+
+    configuration: Configuration
+    failure: str
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something taken for granted, who did so, and the test that would refute it."""
+
+    text: str
+    source: AssumptionSource
+    test: str
+    status: AssumptionStatus = AssumptionStatus.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """The leading hypothesis changed: after which trial, from what to what."""
+
+    after_trial: int
+    from_: Annotated[str, Field(alias="from")]
+    to: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The case that the cause is in none of the factors."""
+
+    probability: float
+    component: Component = Component.OTHER
+    claim: str = "the cause is in none of the factors that were varied"
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What would decide what is still open."""
+
+    change: Configuration
+    why: str
+    minutes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer of an investigation.
+
+    Attributes:
+        causes: all independent causes; empty unless there is a leading set of them.
+        probability: of exactly this set of causes.
+        failure: the target failure; None when the baseline never showed one.
+        manifest_rate: how often the cause shows when it is present, as estimated; 1 for a deterministic one.
+        never_varied: settings that all trials shared.
+        next: the steps that would decide what is left, with their price in minutes.
+    """
+
+    status: VerdictStatus
+    probability: float
+    causes: tuple[Cause, ...] = ()
+    confirmed_by: Confirmation = field(default_factory=Confirmation)
+    workarounds: tuple[Workaround, ...] = ()
+    failure: Failure | None = None
+    manifest_rate: float = 1.0
+    elsewhere: Elsewhere = field(default_factory=lambda: Elsewhere(0.0))
+    trials: tuple[Trial, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    not_ruled_out: tuple[NotRuledOut, ...] = ()
+    never_varied: tuple[str, ...] = ()
+    masked: tuple[Masked, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    pivots: tuple[Pivot, ...] = ()
+    next: tuple[NextStep, ...] = ()
+    why: str = ""
