@@ -1,0 +1,182 @@
+"""What kind of failure a message tells of: an ordered table, the most specific words first.
+
+The first part of the table is about words that mean the same whoever raises them. The second (`_GENERAL`) knows the
+exception's type only and is asked last, after the lines that follow the message.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ruleout.model import FailureClass
+
+F = FailureClass
+
+_ALONE: tuple[tuple[FailureClass, str], ...] = (
+    (F.HOST_OOM_KILL, r"oom-kill|Out of memory: Killed process|OOMKilled|^Killed$|oom_reaper"),
+    (F.OOM, r"(?:CUDA|HIP|XPU|NPU|GPU|MPS)(?: error:| driver error:)? (?:backend )?out of memory|OutOfMemoryError"),
+    (F.DEVICE_SIDE_ASSERT, r"device-side assert|cudaErrorAssert\b|CUDA_ERROR_ASSERT"),
+    (
+        F.ILLEGAL_MEMORY_ACCESS,
+        r"illegal memory access|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS|misaligned address"
+        r"|Warp (?:Out-of-range|Illegal|Misaligned) Address|[Mm]emory access fault by GPU",
+    ),
+    (F.ILLEGAL_INSTRUCTION, r"illegal instruction|cudaErrorIllegalInstruction|CUDA_ERROR_ILLEGAL_INSTRUCTION"),
+    (F.SHARED_MEMORY, r"out of resource: shared memory|dynamic shared memory size|exceeds? .{0,40}shared memory"),
+    (
+        F.NO_KERNEL_IMAGE,
+        r"no kernel image|device kernel image is invalid|invalid device function|NoKernelImageForDevice"
+        r"|CUDA_ERROR_(?:INVALID_(?:IMAGE|PTX|SOURCE)|NO_BINARY_FOR_GPU)|PTX was compiled with an unsupported",
+    ),
+    (F.NAN_INF, r"NaN in the logits|NaN detected|[Nn]an(?:s)? (?:or inf )?(?:found|detected)|NaN or Inf found"),
+    (
+        F.NCCL_TIMEOUT_HANG,
+        r"Watchdog caught collective|collective operation timeout|(?:NCCL|RCCL|Gloo|gloo).{0,80}(?:timeout"
+        r"|[Tt]imed out)",
+    ),
+    (F.HANG, r"[Ww]atchdog timeout|hang detected|[Dd]eadlock detected"),
+    (F.UNKNOWN_MODEL_TYPE, r"does not recognize this architecture|unknown model architecture"),
+    (
+        F.UNSUPPORTED_ARCH,
+        r"[Uu]nsupported (?:GPU )?[Aa]rch|No execution plans support the graph|cudnnGraphNotSupportedError",
+    ),
+    (
+        F.KERNEL_LAUNCH_ERROR,
+        r"unspecified launch failure|invalid configuration argument|CUDA error: invalid |cudaErrorLaunch"
+        r"|cudaErrorInvalid"
+        r"|too many resources requested for launch|Error occurred when running GEMM|Failed to (?:run|launch) "
+        r"|CUBLAS_STATUS_(?:EXECUTION_FAILED|NOT_SUPPORTED|INVALID_VALUE|INTERNAL_ERROR)"
+        r"|Failed to initialize cutlass|Error Internal\b",
+    ),
+    (
+        F.COMPILE_ERROR,
+        r"ninja: build stopped|Ninja build failed|errors? detected in the compilation|ptxas (?:fatal|error)|nvcc fatal"
+        r"|PassManager::run failed|LLVM ERROR|\(\d+\): error: |:\d+:\d+: (?:fatal )?error: |Error building extension",
+    ),
+)
+"""Words that are a failure even in a line that names no exception."""
+
+_SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
+    (
+        F.OOM,
+        r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"
+        r"|annot allocate memory"
+        r"|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError|bad_alloc|ALLOC_FAILED"
+        r"|KV cache (?:is )?needed",
+    ),
+    (F.SHARED_MEMORY, r"shared memory.{0,60}(?:limit|exceed)|too much shared memory"),
+    (
+        F.NAN_INF,
+        r"probability tensor contains|non-finite|contains? (?:nan|NaN|inf)\b|Out of range float values|Numerical .*nan",
+    ),
+    (F.NCCL_TIMEOUT_HANG, r"DistStoreError|[Tt]imed out .{0,80}(?:[Ss]tore|rendezvous|barrier|clients joined)"),
+    (
+        F.COMPILE_ERROR,
+        r"\bnvcc\b|\bptxas\b|CompilationError|CompileError|BackendCompilerFailed|InductorError"
+        r"|TorchRuntimeError|_dynamo\.exc"
+        r"|NVRTC|nvrtc|[Ff]ailed to compile|[Cc]ompilation (?:failed|error)|[Bb]uild failed"
+        r"|GuardOnDataDependent|'ninja'",
+    ),
+    (F.MISSING_SYMBOL, r"undefined symbol|symbol lookup error|Undefined reference|DLL load failed.*procedure"),
+    (
+        F.UNKNOWN_MODEL_TYPE,
+        r"KeyError: '?model_type'?|[Uu]nknown model (?:type|arch)|[Uu]nrecognized (?:model|configuration class)"
+        r"|[Mm]odel (?:architectures?|type) .{0,120}not (?:currently )?supported|[Uu]nsupported (?:model|arch\w* type)"
+        r"|Tokenizer class \w+ does not exist|no \w*SGLang implementation|KeyError.*(?:CONFIG_MAPPING"
+        r"|configuration_auto)",
+    ),
+    (
+        F.MISSING_WEIGHTS,
+        r"[Ww]eights? .{0,60}(?:missing|not initialized|not found)|[Mm]issing key|[Ss]hard.{0,60}(?:missing|not found)"
+        r"|SafetensorError|deserializing header|[Cc]annot find any (?:model )?weights"
+        r"|no file named .{0,80}(?:safetensors|bin)"
+        r"|file named .{0,60}(?:safetensors|\.bin)|PytorchStreamReader|missing tensor",
+    ),
+    (
+        F.QUANT_FORMAT_MISMATCH,
+        r"[Qq]uantization (?:method|config|scheme|format)?.{0,80}(?:mismatch|not match|different|[Uu]nknown"
+        r"|not supported for)"
+        r"|[Uu]nknown quantization|[Ii]nvalid quantization|Linear\w*' object has no attribute '\w*(?:weight|scale)\w*'"
+        r"|(?:weight_scale|input_scale|qweight|scale_inv|weight_packed)\b",
+    ),
+    (
+        F.SHAPE_MISMATCH,
+        r"(?:shape|size)s? mismatch|must match the size|shapes? cannot be multiplied|cannot be broadcast"
+        r"|[Tt]he expanded size"
+        r"|is invalid for input of size|Sizes of tensors must match|out of bounds for (?:dimension|axis|size)"
+        r"|[Ss]hapes? .{0,60}(?:incompatible|not match|unequal|differ)|[Dd]imension\w* .{0,40}(?:mismatch|not match)"
+        r"|[Ii]nvalid shape|selected index k out of range|expected .{0,40}to have \d+ (?:dim|channel)",
+    ),
+    (
+        F.UNSUPPORTED_ARCH,
+        r"not (?:compiled with|linked with) CUDA|not supported on (?:this |the |your )?(?:current )?"
+        r"(?:CPU|GPU|XPU|ROCm|device|hardware|arch|[Ss][Mm]|compute|platform|Hopper|Blackwell|Ampere|Turing)"
+        r"|(?:only )?support\w* (?:only )?(?:on|for) (?:\w+ ){0,2}(?:GPU|Hopper|Blackwell|Ampere|SM|sm_?\d"
+        r"|devices with|compute)"
+        r"|compute capability|[Rr]equires? (?:\w+ )?(?:[Ss][Mm]_?\d|Hopper|Blackwell)|[Ff]ailed to find a kernel"
+        r"|kernel \w+ is not supported|FA[23] is only supported",
+    ),
+    (
+        F.IMPORT_ABI,
+        r"^(?:[\w.]*\.)?(?:ModuleNotFoundError|ImportError|PackageNotFoundError|VersionConflict|DistributionNotFound)"
+        r"|cannot open shared object|version `GLIBC|No module named|cannot import name|operator .{0,80}does not exist"
+        r"|Tried to instantiate class|No package metadata|binary incompatib|size changed, may indicate"
+        r"|incompatible with "
+        r"|unexpected keyword argument|required positional argument|TypeError: not a string"
+        r"|KeyError: '(?:default|rope_type|rope_theta|rope_scaling)'",
+    ),
+    (F.OTHER, r"'(?:NoneType|float|int|str|bool|list|tuple|dict|set|function|generator)' object has no attribute"),
+    (F.IMPORT_ABI, r"AttributeError: .{0,160}has no attribute"),
+)
+
+_GENERAL: tuple[tuple[FailureClass, str], ...] = (
+    (F.ILLEGAL_INSTRUCTION, r"^Illegal instruction"),
+    (F.ILLEGAL_MEMORY_ACCESS, r"^(?:Segmentation fault|Bus error|general protection fault)|SIGSEGV|protection fault"),
+    (
+        F.INCOMPATIBLE_CONFIG_ASSERT,
+        r"^(?:[\w.]*\.)?(?:AssertionError|NotImplementedError|ValueError|ArgumentError|ValidationError"
+        r"|\w*ValidationError)\b"
+        r"|GGML_ASSERT|Check failed|[Aa]ssertion\b|invalid choice|unrecognized arguments"
+        r"|the following arguments are required"
+        r"|not (?:yet )?supported|[Uu]nsupported|[Ii]ncompatible|expected .{0,80}got |is not valid|not a valid"
+        r"|expected one argument"
+        r"|must be (?:one of|set|divisible|a multiple|greater|less)|not divisible|argument -",
+    ),
+)
+
+_Table = tuple[tuple[FailureClass, re.Pattern[str]], ...]
+
+
+def _compiled(table: tuple[tuple[FailureClass, str], ...]) -> _Table:
+    return tuple((class_, re.compile(pattern)) for class_, pattern in table)
+
+
+_ALONE_TABLE, _SPECIFIC_TABLE, _GENERAL_TABLE = _compiled(_ALONE), _compiled(_ALONE + _SPECIFIC), _compiled(_GENERAL)
+_READ = 2000
+"""Characters of a message that are searched."""
+
+
+def _first(table: _Table, text: str) -> FailureClass | None:
+    return next((class_ for class_, pattern in table if pattern.search(text)), None)
+
+
+def telling(text: str) -> FailureClass | None:
+    """The class of a line that is a failure by its words alone, whatever printed it; None for any other line."""
+    return _first(_ALONE_TABLE, text[:_READ])
+
+
+def classify(exception: str, message: str, more: str = "", context: str = "") -> FailureClass:
+    """The class of an exception's type and message.
+
+    Args:
+        more: the lines that followed the message and belong to it.
+        context: where it was raised (file and source line), for messages that say nothing by themselves.
+    """
+    head = f"{exception}: {message}"[:_READ] if exception else message[:_READ]
+    return (
+        _first(_SPECIFIC_TABLE, head)
+        or (more and _first(_SPECIFIC_TABLE, more[:_READ]))
+        or (context and _first(_SPECIFIC_TABLE, f"{head} {context}"[:_READ]))
+        or _first(_GENERAL_TABLE, head)
+        or FailureClass.OTHER
+    )

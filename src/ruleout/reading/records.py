@@ -1,0 +1,79 @@
+"""Engines put who, when and how bad before each line; by that prefix, lines of several processes can be told apart.
+
+Tracebacks of many ranks interleave; the prefix's process and place (never its time) say which line continues which.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ruleout.reading.lines import pieces
+
+_LEVELS = "DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL"
+_PART = re.compile(
+    rf"""
+    \((?P<process>[A-Za-z][\w.\- ]*\bpid=\d+[^)]*)\)[ ]?                              # (EngineCore pid=123)
+    | \[(?P<rank>rank\d+)\]:[ ]?                                                      # [rank0]:
+    | \[\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?P<ranks>(?:[ ][A-Z]+\d+)*)[^\]]{{0,40}}\][ ]?
+    | \[(?P<glog>[EWIF])\d{{3,4}}[ ]\d\d:\d\d:\d\d[\d.]*[ ][^\]]*\][ ]?               # [E304 09:12:41.5 File.cpp:70]
+    | (?P<elastic>[EWIF])\d{{4}}[ ]\d\d:\d\d:\d\d[\d.]*[ ]+\d+[ ][^\]]*\][ ]?       # E1129 16:50:37.12 788 api.py:9]
+    | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?[ ](?:-[ ])?
+    | \d\d:\d\d:\d\d(?:[.,]\d+)?[ ](?:-[ ])?
+    | \[TRT-LLM\][ ]\[(?P<trt>[EWIF])\][ ]?
+    | \[(?P<bracket>{_LEVELS})\][ ]?
+    | (?P<vllm>{_LEVELS})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ]\[?(?P<place>[\w./]+:\d+)\][ ]?   # ERROR 11-29 16:25:30 [a:9]
+    | (?P<logging>{_LEVELS})(?::[\w.]*:[ ]?|:[ ]+|[ ]+(?=\S))                         # INFO:     x, ERROR:root:x
+    | [A-Za-z_][\w.]*[ ]-[ ](?P<dashed>{_LEVELS})[ ]-[ ]
+    """,
+    re.VERBOSE,
+)
+_WARNING = re.compile(r"\b[A-Z]?\w*Warning: |^\s*warnings\.warn\(|^[Ww]arning: ")
+_INITIAL = {"E": "ERROR", "W": "WARNING", "I": "INFO", "F": "FATAL", "WARN": "WARNING"}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a log.
+
+    Attributes:
+        text: without the logger's prefix, its indentation kept.
+        raw: with it.
+        source: the process or rank that printed it, empty when the line does not say.
+        place: the logger's own address (`core.py:12`), which all lines of one message share.
+        level: in capitals, empty when the line does not say.
+    """
+
+    line: int
+    text: str
+    raw: str
+    source: str = ""
+    place: str = ""
+    level: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the lines of one message of one process have in common."""
+        return self.source, self.place
+
+    @property
+    def harmless(self) -> bool:
+        """It says itself that it is not an error."""
+        return self.level in ("DEBUG", "INFO", "NOTICE", "WARNING")
+
+
+def record(line: int, data: bytes) -> Record:
+    """The record of a line's bytes; of a progress bar, what was to be seen last."""
+    raw = pieces(data)[-1].rstrip()
+    position, sources, place, level = 0, [], "", ""
+    while part := _PART.match(raw, position):
+        position = part.end()
+        found = part.groupdict()
+        sources += [s.strip() for s in (found["process"], found["rank"], found["ranks"]) if s and s.strip()]
+        place = found["place"] or place
+        for name in ("glog", "elastic", "trt", "bracket", "vllm", "logging", "dashed"):
+            level = _INITIAL.get(found[name], found[name]) if found[name] else level
+    text = raw[position:]
+    if not level and _WARNING.search(text):
+        level = "WARNING"
+    return Record(line, text, raw, " ".join(sources), place, level)
