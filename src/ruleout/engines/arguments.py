@@ -1,0 +1,77 @@
+"""A command line seen as tokens. Only flags that are spelt out are touched: no abbreviations, no guessing.
+
+The one thing that cannot be read from the tokens is whether a bare `--flag` owns the token after it; whoever asks for a
+rewriting knows that from the flag's levels, and says so with `valued`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+"""Programs that run a script: given as text, flags inside it are out of reach."""
+
+_NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?|-\.\d+")
+
+
+def always(_: str) -> bool:
+    """The flag takes a value, whatever it looks like."""
+    return True
+
+
+def is_value(token: str) -> bool:
+    """Whether a token can be the value of the flag before it: it begins with no dash, or is a negative number."""
+    return not token.startswith("-") or token == "-" or _NUMBER.fullmatch(token) is not None
+
+
+def negation(flag: str) -> str | None:
+    """`--no-f` of `--f`; None for flags that have no such form."""
+    return f"--no-{flag[2:]}" if flag.startswith("--") else None
+
+
+def without(argv: Sequence[str], flag: str, valued: Callable[[str], bool] = always) -> tuple[str, ...]:
+    """The command with every `flag v`, `flag=v`, bare `flag` and `--no-flag` removed. The program itself stays.
+
+    Args:
+        valued: whether a token that follows a bare `flag` and can be a value is its value.
+    """
+    kept = list(argv[:1])
+    rest = list(argv[1:])
+    while rest:
+        token = rest.pop(0)
+        if token == flag:
+            if rest and is_value(rest[0]) and valued(rest[0]):
+                rest.pop(0)
+        elif token != negation(flag) and not token.startswith(f"{flag}="):
+            kept.append(token)
+    return tuple(kept)
+
+
+def value_of(argv: Sequence[str], flag: str) -> str | None:
+    """The value that the command's last `flag v` or `flag=v` gives; None when there is none."""
+    found = None
+    for i, token in enumerate(argv[1:], start=1):
+        if token.startswith(f"{flag}="):
+            found = token.partition("=")[2]
+        elif token == flag and i + 1 < len(argv) and is_value(argv[i + 1]):
+            found = argv[i + 1]
+    return found
+
+
+def shell_script(argv: Sequence[str]) -> str | None:
+    """The shell, when the command (or what a wrapper runs) is a script given as text: `bash -lc "…"`; else None."""
+    for i, token in enumerate(argv):
+        if program(token) in SHELLS:
+            for option in argv[i + 1 :]:
+                if not option.startswith("-") or option.startswith("--"):
+                    break
+                if "c" in option:
+                    return token
+    return None
+
+
+def program(token: str) -> str:
+    """The name of a program without its folder."""
+    return PurePosixPath(token).name
