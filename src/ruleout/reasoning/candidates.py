@@ -1,0 +1,138 @@
+"""Configurations worth asking about: single changes, many changes at once, and steps from what is known.
+
+Single changes are what a person would try; moving half of everything halves the suspects; holding a suspected cause
+while everything else moves is what tells a cause from its company.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ruleout.model import Case
+from ruleout.reasoning.beliefs import OTHER_SHAPE, Beliefs
+from ruleout.reasoning.masks import Masks
+from ruleout.reasoning.space import BoolArray, FloatArray, IntArray, Space
+
+LEADERS = 6
+DRAWS = 5
+SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
+PER_SHARE = 24
+RISKY = 0.35
+
+
+class Proposer:
+    """Draws candidate rows with a seeded generator; the same state gives the same candidates."""
+
+    def __init__(self, case: Case, beliefs: Beliefs, masks: Masks, rng: np.random.Generator) -> None:
+        self.space, self.beliefs, self.masks, self.rng = beliefs.space, beliefs, masks, rng
+        self._never = [{self.space.names.index(f): _level(self.space, f, v) for f, v in n.items()} for n in case.never]
+        self._movable = np.flatnonzero(self.space.sizes > 1)
+        self._appeal = self._level_appeal()
+
+    def candidates(self) -> IntArray:
+        """Rows to choose from, without repetitions, none of them forbidden or known to be masked."""
+        rows = [*self._singles(), *self._about_leaders(), *self._shares(), *self._from_clean()]
+        rows += [self.trimmed(row) for row in rows]
+        return self.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)))
+
+    def allowed(self, rows: IntArray, repeat: bool = False) -> IntArray:
+        """The rows that may be run; with `repeat`, those that were informative before may be run again."""
+        if not len(rows):
+            return rows.reshape(0, len(self.space))
+        rows = np.unique(rows, axis=0)
+        keep = np.ones(len(rows), dtype=np.bool_)
+        for never in self._never:
+            keep &= ~np.all([rows[:, f] == level for f, level in never.items()], axis=0)
+        seen = self.beliefs.seen
+        done = seen.rows[~seen.informative] if repeat else seen.rows
+        for row in done:
+            keep &= (rows != row).any(axis=1)
+        return rows[keep]
+
+    def everything_else(self, held: set[int], moved: dict[int, int] | None = None) -> IntArray:
+        """A row with the held factors at their baseline and every other one moved, to levels that tell most."""
+        row = np.zeros(len(self.space), dtype=np.int64)
+        for f in self._movable:
+            if f not in held and not self.space.proxy[f]:
+                row[f] = self._draw(int(f))
+        for g, level in (moved or {}).items():
+            row[g] = level
+        return row
+
+    def trimmed(self, row: IntArray, fixed: set[int] | None = None) -> IntArray:
+        """The row with its most blamed moves taken back until the risk of a mask is bearable."""
+        row = row.copy()
+        while self.masks.risk(row[None, :])[0] > RISKY:
+            moves = [f for f in np.flatnonzero(row) if f not in (fixed or set())]
+            if len(moves) + len(fixed or ()) <= 1 or not moves:
+                break
+            without = np.repeat(row[None, :], len(moves), axis=0)
+            without[np.arange(len(moves)), moves] = 0
+            row = without[int(self.masks.risk(without).argmin())]
+        return row
+
+    def _level_appeal(self) -> list[FloatArray]:
+        """How much each level invites: unseen ones more, blamed ones less, the baseline not at all."""
+        seen = self.beliefs.seen
+        appeal = []
+        for f in range(len(self.space)):
+            levels = np.arange(self.space.sizes[f])
+            rows = np.zeros((len(levels), len(self.space)), dtype=np.int64)
+            rows[:, f] = levels
+            weight = np.maximum(1 - self.masks.risk(rows), 1e-3) ** 2
+            tried = np.array([((seen.rows[:, f] == level) & seen.informative).any() for level in levels], dtype=bool)
+            weight = np.where(tried, 0.35 * weight, weight)
+            weight[0] = 0.0
+            appeal.append(weight / weight.sum() if weight.sum() else weight)
+        return appeal
+
+    def _draw(self, f: int) -> int:
+        return int(self.rng.choice(len(self._appeal[f]), p=self._appeal[f]))
+
+    def _singles(self) -> list[IntArray]:
+        rows = []
+        for f in self._movable:
+            for level in range(1, int(self.space.sizes[f])):
+                row = np.zeros(len(self.space), dtype=np.int64)
+                row[f] = level
+                rows.append(row)
+        return rows
+
+    def _about_leaders(self) -> list[IntArray]:
+        order = np.argsort(-self.beliefs.of_group, kind="stable")[:LEADERS]
+        groups = [self.beliefs.groups[g] for g in order if self.beliefs.groups[g] != OTHER_SHAPE]
+        rows = []
+        for group in groups:
+            factors = {f for cause in group for f in cause}
+            for _ in range(DRAWS):
+                rows.append(self.everything_else(factors))
+                for f in factors:
+                    rows.append(self.everything_else(factors, {f: self._draw(f)}))
+        return rows
+
+    def _shares(self) -> list[IntArray]:
+        rows = []
+        for share in SHARES:
+            for _ in range(PER_SHARE):
+                row = np.zeros(len(self.space), dtype=np.int64)
+                for f in self._movable:
+                    if not self.space.proxy[f] and self.rng.random() < share:
+                        row[f] = self._draw(int(f))
+                rows.append(row)
+        return rows
+
+    def _from_clean(self) -> list[IntArray]:
+        seen = self.beliefs.seen
+        rows = []
+        for clean in seen.rows[seen.clean][-6:]:
+            moved = np.flatnonzero(clean)
+            for f in moved:
+                rows.append(np.where(np.arange(len(clean)) == f, 0, clean))
+            for _ in range(DRAWS):
+                back: BoolArray = self.rng.random(len(clean)) < 0.5
+                rows.append(np.where(back, 0, clean))
+        return rows
+
+
+def _level(space: Space, factor: str, level: str) -> int:
+    return space.levels[space.names.index(factor)].index(level)

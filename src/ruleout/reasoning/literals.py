@@ -1,0 +1,121 @@
+"""A literal: "factor f is at one of the levels that carry the fault". Which levels do is part of the hypothesis.
+
+Only levels that were tried can be told apart by evidence, so literals are subsets of the tried levels; what an untried
+level does is predicted. The prior is a mixture of two carrying rates: mostly few levels carry besides the baseline's
+own, sometimes most do. That all levels of a factor carry is excluded: then it would not take part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
+
+RATES: tuple[tuple[float, float], ...] = ((0.85, 0.25), (0.15, 0.7))
+"""(weight, carrying rate of each level besides the baseline's): the prior of a literal's levels."""
+
+MAX_FREE_LEVELS = 8
+"""Tried levels of one factor that are told apart; of more, only the first to be seen clean keep both readings."""
+
+Words = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
+
+
+@dataclass(frozen=True)
+class Literals:
+    """All literals of all factors, one row each.
+
+    Attributes:
+        factor: which factor.
+        weight: log prior of this set of levels, given that the factor takes part.
+        active: on which informative trials the literal holds: a bit per trial, packed in 64-bit words.
+        carry: probability that a level carries, shape (literals, most levels of a factor); 0 or 1 for tried levels.
+        covers: the literal holds on every reproducing trial.
+    """
+
+    factor: IntArray
+    weight: FloatArray
+    active: Words
+    carry: FloatArray
+    covers: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+    def __len__(self) -> int:
+        return len(self.factor)
+
+
+def pack(bits: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Words:
+    """Booleans, shape (n, trials), as words of 64 bits, shape (n, words)."""
+    n, trials = bits.shape
+    words = max(1, -(-trials // 64))
+    padded = np.zeros((n, words * 64), dtype=np.uint8)
+    padded[:, :trials] = bits
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def count(words: Words) -> IntArray:
+    """The number of set bits of each row."""
+    return np.asarray(np.bitwise_count(words).sum(axis=-1), dtype=np.int64)
+
+
+def literals(space: Space, seen: Observations) -> Literals:
+    """The literals that evidence can tell apart, given what was seen."""
+    rows = seen.rows[seen.informative]
+    reproduced = seen.reproduced[seen.informative]
+    widest = int(space.sizes.max()) if len(space) else 1
+    factor: list[int] = []
+    weight: list[float] = []
+    active: list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = []
+    carry: list[FloatArray] = []
+    for f in space.suspects:
+        size = int(space.sizes[f])
+        tried = [level for level in range(1, size) if (rows[:, f] == level).any()]
+        fixed = [level for level in tried if (rows[reproduced, f] == level).any()]
+        free = [level for level in tried if level not in fixed]
+        # Past the limit a tried level keeps only the reading that its own trials suggest.
+        spare = max(0, len(tried) - MAX_FREE_LEVELS)
+        always, fixed = fixed[:spare], fixed[spare:]
+        never = free[len(free) - max(0, spare - len(always)) :] if spare > len(always) else []
+        open_levels = [level for level in tried if level not in always and level not in never]
+        for subset in range(2 ** len(open_levels)):
+            carrying = {0, *always} | {level for i, level in enumerate(open_levels) if subset >> i & 1}
+            if len(carrying) == size:
+                continue
+            logw, untried = _prior(len(carrying) - 1, len(tried), size - 1)
+            table = np.full(widest, untried)
+            table[[0, *tried]] = 0.0
+            table[sorted(carrying)] = 1.0
+            factor.append(f)
+            weight.append(logw)
+            carry.append(table)
+            active.append(table[rows[:, f]] > 0.5)
+    held = np.array(active, dtype=np.bool_).reshape(len(factor), len(rows))
+    return Literals(
+        np.array(factor, dtype=np.int64),
+        np.array(weight, dtype=np.float64),
+        pack(held),
+        np.array(carry, dtype=np.float64).reshape(len(factor), widest),
+        np.asarray(held[:, reproduced].all(axis=1), dtype=np.bool_),
+    )
+
+
+def _prior(carrying: int, tried: int, others: int) -> tuple[float, float]:
+    """Log prior that just these of the tried levels carry, and the chance that an untried one does.
+
+    Args:
+        carrying: tried levels that carry, the baseline not counted.
+        tried: tried levels, the baseline not counted.
+        others: levels besides the baseline.
+    """
+    untried = others - tried
+    total = among = 0.0
+    norm = sum(w * (1 - q**others) for w, q in RATES)
+    for w, q in RATES:
+        here = w * q**carrying * (1 - q) ** (tried - carrying)
+        if carrying == tried:  # not all levels can carry
+            total += here * (1 - q**untried)
+            among += here * (q - q**untried) if untried else 0.0
+        else:
+            total += here
+            among += here * q
+    return float(np.log(total / norm)), among / total

@@ -1,0 +1,40 @@
+"""The schema, step by step, with a ledger of the steps that were taken. A step is never edited, only followed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "0001 events",
+        (
+            """CREATE TABLE events (
+                 id INTEGER PRIMARY KEY AUTOINCREMENT,
+                 wall REAL NOT NULL,
+                 kind TEXT NOT NULL,
+                 trial INTEGER,
+                 body TEXT NOT NULL CHECK (json_valid(body))
+               )""",
+            """CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+               BEGIN SELECT RAISE(ABORT, 'events are only added to'); END""",
+            """CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
+               BEGIN SELECT RAISE(ABORT, 'events are only added to'); END""",
+        ),
+    ),
+)
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Take the steps that are missing, each in a transaction. Raises sqlite3.DatabaseError."""
+    db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP)")
+    done = {row[0] for row in db.execute("SELECT name FROM migrations")}
+    if done - {name for name, _ in STEPS}:
+        raise sqlite3.DatabaseError("made by a newer version of ruleout")
+    for name, statements in STEPS:
+        if name in done:
+            continue
+        db.execute("BEGIN IMMEDIATE")
+        for statement in statements:
+            db.execute(statement)
+        db.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
+        db.execute("COMMIT")

@@ -1,0 +1,135 @@
+"""An investigation on disk: one table of events that is only ever added to. What happened is never rewritten.
+
+A trial is written here before it is launched, so a crash of ours can lose an answer but never the knowledge that
+something was started.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ruleout.model import MissingError, UsageError
+from ruleout.store.migrations import migrate
+
+DATABASE = "ruleout.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: its number, the wall clock in Unix seconds, what, and to which trial."""
+
+    id: int
+    wall: float
+    kind: str
+    trial: int | None
+    body: dict[str, Any]
+
+
+class Store:
+    """The events of one investigation. Only one process at a time may hold it for writing."""
+
+    def __init__(self, folder: Path, *, writing: bool) -> None:
+        """Open it; with `writing`, make it if it is not there.
+
+        Raises:
+            UsageError: there is none, it is not one, or another process is writing to it.
+            MissingError: no room or no permission.
+        """
+        self.path = folder / DATABASE
+        self._lock: int | None = None
+        if writing:
+            self._lock = _lock(folder)
+        elif not self.path.is_file():
+            raise UsageError(f"{folder}: no investigation here", "Start one with `ruleout investigate CASE.yaml`.")
+        try:
+            if writing:
+                self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+                migrate(self._db)
+            else:
+                self._db = sqlite3.connect(f"file:{_quoted(self.path)}?mode=ro", uri=True, timeout=10)
+                self._db.execute("SELECT 1 FROM events LIMIT 1")
+        except sqlite3.DatabaseError as problem:
+            self._unlock()
+            raise _told(problem, self.path) from None
+
+    def append(self, kind: str, trial: int | None = None, body: dict[str, Any] | None = None) -> None:
+        """Add an event; it is on the disk when this returns. Raises MissingError when there is no room."""
+        try:
+            self._db.execute(
+                "INSERT INTO events (wall, kind, trial, body) VALUES (?, ?, ?, ?)",
+                (time.time(), kind, trial, json.dumps(body or {}, ensure_ascii=False)),
+            )
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+
+    def events(self) -> Iterator[Event]:
+        """All events in order."""
+        try:
+            for row in self._db.execute("SELECT id, wall, kind, trial, body FROM events ORDER BY id"):
+                yield Event(row[0], row[1], row[2], row[3], json.loads(row[4]))
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+
+    def close(self) -> None:
+        """Close it and let others write."""
+        self._db.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _lock(folder: Path) -> int:
+    path = folder / "lock"
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as problem:
+        raise MissingError(
+            f"{path}: {problem.strerror}", "Make the folder writable, or name another with --dir."
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+        os.close(handle)
+        raise UsageError(
+            f"{folder}: another ruleout (process {holder}) is working on this investigation",
+            "Wait for it or stop it; `ruleout status` shows where it stands.",
+        ) from None
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, str(os.getpid()).encode(), 0)
+    return handle
+
+
+def _quoted(path: Path) -> str:
+    return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _told(problem: sqlite3.DatabaseError, path: Path) -> UsageError | MissingError:
+    text = str(problem)
+    if "full" in text or "disk I/O" in text:
+        return MissingError(f"{path}: {text}", "Make room on the disk, then go on with --resume.")
+    if "readonly" in text or "unable to open" in text:
+        return MissingError(f"{path}: {text}", "Make the folder writable, or name another with --dir.")
+    if "newer" in text:
+        return UsageError(f"{path}: {text}", "Use the ruleout that made it, or a newer one.")
+    return UsageError(f"{path}: not a database of ruleout's: {text}", "Move it away and start afresh.")
