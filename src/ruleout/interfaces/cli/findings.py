@@ -1,0 +1,25 @@
+"""`ruleout findings`: FINDINGS.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ruleout.interfaces.cli.investigate import home_option
+from ruleout.investigation.folder import write_whole
+from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
+from ruleout.report import findings as render
+
+
+@click.command()
+@click.argument("case_name", metavar="[CASE]", required=False)
+@home_option
+def findings(case_name: str | None, home: Path | None) -> int:
+    """Write FINDINGS.md of the investigation CASE anew, and print it."""
+    folder = find(case_name, home)
+    case = stored_case(folder)
+    text = render(case, current_verdict(case, read_journal(folder)))
+    write_whole(folder.findings, text)
+    click.echo(text, nl=False)
+    return 0

@@ -1,0 +1,50 @@
+"""`--dry-run`: what would be varied, how the baseline would be launched, and what it may cost."""
+
+from __future__ import annotations
+
+import shlex
+
+from ruleout.engines import engine_named
+from ruleout.interfaces.cli.output import answer_console, tell_json
+from ruleout.investigation.loop import DEFAULT_TRIALS, check_launches
+from ruleout.model import Budget, Case
+from ruleout.reasoning.costs import DEFAULT_MINUTES
+from ruleout.report import words
+
+
+def tell_plan(case: Case, budget: Budget, as_json: bool) -> None:
+    """Print the plan. Raises UsageError when a factor cannot be set on this command."""
+    engine = engine_named(case.engine)
+    check_launches(case, engine)
+    launch = engine.launch(case, case.baseline)
+    each = case.cost.trial or DEFAULT_MINUTES
+    most = budget.trials or DEFAULT_TRIALS
+    every = sum(len(f.others) for f in case.factors) + 1
+    if as_json:
+        tell_json(
+            {
+                "schema": "ruleout.plan/1",
+                "case": case.name,
+                "command": list(launch.argv),
+                "environment": {k: v for k, v in launch.env.items() if v is not None},
+                "factors": [
+                    {"name": f.name, "levels": list(f.levels), "baseline": f.baseline, "proxy": f.proxy}
+                    for f in case.factors
+                ],
+                "minutes_per_trial": each,
+                "most_trials": most,
+                "one_factor_at_a_time": {"trials": every, "minutes": every * each},
+            }
+        )
+        return
+    console = answer_console()
+    console.print(f"{case.name}: nothing is launched")
+    console.print(f"  baseline  {shlex.join(launch.argv)}", soft_wrap=True)
+    for factor in case.factors:
+        levels = ", ".join(f"{level}*" if level == factor.baseline else level for level in factor.levels)
+        console.print(f"  factor    {factor.name}: {levels}{'  (proxy)' if factor.proxy else ''}")
+    console.print("            (* the failing deployment's)")
+    estimate = "" if case.cost.trial else " (no cost.trial in the case; this is a guess)"
+    console.print(f"  price     about {words.minutes(each)} a trial{estimate}, at most {most} trials")
+    console.print(f"            every level by itself would be {every} trials, {words.minutes(every * each)}")
+    console.print("  first     the baseline; what comes next depends on what it shows")

@@ -1,0 +1,128 @@
+"""What a person sees while trials run: on a terminal four lines that change, elsewhere a line for each trial."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from ruleout.engines import engine_named
+from ruleout.investigation.folder import Folder
+from ruleout.investigation.loop import DEFAULT_TRIALS
+from ruleout.investigation.run import LOG, stage_patterns
+from ruleout.model import Budget, Case, Configuration, OutcomeKind, Trial
+from ruleout.reading import StageFollower
+from ruleout.reasoning import Assessment, top_claims
+from ruleout.report import words
+
+COLOURS = {"reproduced": "red", "clean": "green", "masked": "yellow", "unresolved": "magenta", "unfinished": "dim"}
+BITS_PER_TRIAL = 0.7
+CONFIRMING = 4
+
+
+class Progress:
+    """A listener that shows progress on stderr. Use as a context manager."""
+
+    def __init__(self, case: Case, folder: Folder, budget: Budget, console: Console) -> None:
+        self.case, self.folder, self.console = case, folder, console
+        self.most = budget.trials or DEFAULT_TRIALS
+        self.budget_minutes = budget.minutes
+        self.begun = time.monotonic()
+        self.number = 0
+        self.now = self.doing = ""
+        self.steps = 0
+        self.assessment: Assessment | None = None
+        self.done: list[Trial] = []
+        self.follower: StageFollower | None = None
+        self.live = Live(get_renderable=self._render, console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Progress:
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self.live.stop()
+
+    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+        """A trial is being launched."""
+        self.number, self.assessment, self.steps = number, assessment, 0
+        self.now = words.changes(configuration, self.case.baseline)
+        self.doing = "starting"
+        patterns = stage_patterns(self.case, engine_named(self.case.engine))
+        self.follower = StageFollower(self.folder.trial(number) / LOG, patterns)
+
+    def event(self, number: int, event: Mapping[str, Any]) -> None:
+        """The agent reports."""
+        kind = event["kind"]
+        if kind == "ready":
+            self.doing = f"ready after {float(event.get('seconds') or 0):.0f} s, probing"
+        elif kind == "probe":
+            self.steps += 1
+            self.doing = f"probing ({self.steps} answered)"
+        elif kind in ("exit", "gathered"):
+            self.doing = "ended, gathering evidence" if kind == "exit" else "gathering evidence"
+        elif kind == "stopped":
+            self.doing = "stopped"
+
+    def finished(self, trial: Trial) -> None:
+        """A trial was judged."""
+        self.done.append(trial)
+        self.doing = "choosing the next trial"
+        self.console.print(self._trial_line(trial), soft_wrap=not self.console.is_terminal)
+
+    def _trial_line(self, trial: Trial) -> Text:
+        outcome = words.outcome(trial.outcome)
+        line = Text.assemble(
+            f"  #{trial.id:<3}",
+            (f"{outcome:<11}", COLOURS[outcome]),
+            f"{words.minutes(trial.minutes):>7}  ",
+            words.changes(trial.configuration, self.case.baseline),
+        )
+        judged = trial.outcome
+        if judged is not None and judged.kind in (OutcomeKind.OTHER, OutcomeKind.UNRESOLVED):
+            line.append(f"  ({judged.failure.message if judged.failure else judged.reason})", "dim")
+        line.truncate(self.console.width if self.console.is_terminal else 200, overflow="ellipsis")
+        return line
+
+    # -- the live display --------------------------------------------------------------------------------------
+
+    def _render(self) -> RenderableType:
+        spent = words.minutes((time.monotonic() - self.begun) / 60)
+        stage = self.follower.poll() if self.follower is not None else None
+        title = f"{self.case.name} · trial {self.number} of at most {self.most} · {spent}{self._left()}"
+        lines = [
+            Text(title, "bold"),
+            Text(f"  now      {self.now}   {f'{stage} ▸ ' if stage else ''}{self.doing}"),
+        ]
+        if self.assessment is not None:
+            lines.append(Text(f"  leading  {self._leading(self.assessment)}"))
+        for line in lines:
+            line.truncate(self.console.width, overflow="ellipsis")
+        return Group(*lines)
+
+    def _leading(self, assessment: Assessment) -> str:
+        return " · ".join(f"{words.percent(p)} {claim}" for claim, p in top_claims(assessment))
+
+    def _left(self) -> str:
+        """A guess at the time that is left: what is not known yet, at what a trial tells and takes."""
+        left = ""
+        if self.budget_minutes is not None:
+            spent = sum(t.minutes for t in self.done)
+            left = f" · budget {words.minutes(max(0.0, self.budget_minutes - spent))}"
+        if self.assessment is None or not self.done:
+            return left
+        p = self.assessment.beliefs.of_group
+        bits = float(-(p * np.log2(np.maximum(p, 1e-300))).sum())
+        trials = min(bits / BITS_PER_TRIAL + CONFIRMING, self.most - len(self.done))
+        mean = sum(t.minutes for t in self.done) / len(self.done)
+        return f"{left}, about {words.minutes(trials * mean)} left"

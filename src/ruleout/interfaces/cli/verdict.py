@@ -1,0 +1,102 @@
+"""The verdict on a terminal: the conclusion first, then by which trials, then, as carefully, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.investigation.folder import Folder
+from ruleout.model import Case, OutcomeKind, Verdict, VerdictStatus
+from ruleout.report import words
+
+STYLES = {
+    VerdictStatus.ISOLATED: ("✓", "green"),
+    VerdictStatus.WORKAROUND: ("✓", "green"),
+    VerdictStatus.ELSEWHERE: ("✗", "yellow"),
+    VerdictStatus.NARROWED: ("…", "yellow"),
+    VerdictStatus.EXHAUSTED: ("…", "yellow"),
+    VerdictStatus.NOT_REPRODUCED: ("✗", "yellow"),
+    VerdictStatus.INTERRUPTED: ("…", "yellow"),
+}
+
+
+def tell_verdict(case: Case, verdict: Verdict, folder: Folder) -> None:
+    """Print the answer on stdout."""
+    console = answer_console()
+    mark, style = STYLES[verdict.status]
+    console.print(Text(f"{mark} {_headline(verdict)}", f"bold {style}"))
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
+    for label, text in _facts(case, verdict):
+        facts.add_row(Text(f"  {label}", "dim"), Text(text))
+    console.print(facts)
+    total = words.minutes(sum(t.minutes for t in verdict.trials))
+    here = Path.cwd()
+    record = folder.findings.relative_to(here) if folder.findings.is_relative_to(here) else folder.findings
+    console.print(Text(f"  {len(verdict.trials)} trials, {total} · {record}", "dim"))
+
+
+def _headline(verdict: Verdict) -> str:
+    sure = words.percent(verdict.probability)
+    causes = ", and by itself ".join(words.cause(c) for c in verdict.causes)
+    if verdict.status is VerdictStatus.ISOLATED:
+        return f"Isolated ({sure}): {causes}"
+    if verdict.status is VerdictStatus.ELSEWHERE:
+        return f"Elsewhere ({words.percent(verdict.elsewhere.probability)}): {verdict.elsewhere.claim}"
+    if verdict.status is VerdictStatus.NOT_REPRODUCED:
+        return f"Not reproduced: {verdict.why}"
+    if verdict.status is VerdictStatus.WORKAROUND:
+        return "Workaround found"
+    name = {
+        VerdictStatus.NARROWED: "Narrowed, not isolated",
+        VerdictStatus.EXHAUSTED: "Budget spent, not isolated",
+        VerdictStatus.INTERRUPTED: "Interrupted, not isolated",
+    }[verdict.status]
+    return f"{name}: likeliest ({sure}) is {causes}" if causes else name
+
+
+def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    if verdict.why and verdict.status is not VerdictStatus.NOT_REPRODUCED:
+        yield "Why not isolated", verdict.why
+    found = verdict.confirmed_by
+    parts = [
+        (found.sufficient, "alone, everything else moved, it still fails"),
+        (found.necessary, "each part of it moved from there, clean"),
+        (found.complete, "nothing but it changed, clean"),
+        ((found.baseline_again,) if found.baseline_again else (), "the baseline again fails"),
+    ]
+    proof = [f"{text} ({words.trials(ids)})" for ids, text in parts if ids]
+    if proof and verdict.causes:
+        yield "Shown by", "; ".join(proof)
+    failure = verdict.failure
+    if failure is not None:
+        first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
+        line = next((e.line for e in failure.evidence if e.line), None)
+        where = f"{first.log}:{line}   " if line and first else ""
+        yield "First error of the engine", f"{where}{words.failure(failure)}"
+        if failure.client:
+            yield "What a client sees", failure.client
+    for workaround in verdict.workarounds[:3]:
+        yield "Workaround", f"{words.workaround(case, workaround.set)}   (clean in trial {workaround.trial})"
+    if verdict.causes and verdict.manifest_rate < 0.95:
+        yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
+    if verdict.ruled_out:
+        yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
+    for open_ in verdict.not_ruled_out:
+        untried = f"; untried {', '.join(open_.untried)}" if open_.untried else ""
+        yield "Not ruled out", f"{open_.factor}: tried {', '.join(open_.tried)}{untried}"
+    if verdict.masked:
+        yield "Masked", ", ".join(f"trial {m.trial}" for m in verdict.masked) + ": failed otherwise, says nothing"
+    if verdict.never_varied:
+        yield "Not varied", ", ".join(verdict.never_varied)
+    if verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND):
+        for other in [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]:
+            yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
+        for step in verdict.next:
+            changed = words.changes(step.change, case.baseline)
+            yield "Would decide", f"{changed} (about {words.minutes(step.minutes)}): {step.why}"

@@ -1,0 +1,85 @@
+"""Where an investigation lives: ./ruleout/NAME/, with a copy of its case, its database, and a folder for each trial."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ruleout.model import Case, MissingError, UsageError
+from ruleout.store import DATABASE
+
+HOME = "ruleout"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of one investigation."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, case: Case, home: Path | None) -> Folder:
+        """The folder of a case, below `home` (./ruleout when None)."""
+        return cls((home or Path(HOME)).absolute() / case.name)
+
+    @property
+    def case(self) -> Path:
+        """The copy of the case file."""
+        return self.path / "case.yaml"
+
+    @property
+    def findings(self) -> Path:
+        """The record for people."""
+        return self.path / "FINDINGS.md"
+
+    @property
+    def exists(self) -> bool:
+        """Whether an investigation was begun here."""
+        return (self.path / DATABASE).exists()
+
+    def create(self) -> None:
+        """Make it. Raises UsageError when it is there already, MissingError when it cannot be made."""
+        if self.path.exists() and (self.exists or not self.path.is_dir() or any(self.path.iterdir())):
+            raise UsageError(
+                f"{self.path} exists already",
+                "Go on with it by --resume, or give the case another name, or name another folder with --dir.",
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise MissingError(
+                f"{self.path}: {problem.strerror}", "Name a folder that can be written with --dir."
+            ) from None
+
+    def set_aside(self) -> Path | None:
+        """Rename it to the next free name; the new path, None when there was nothing."""
+        if not self.path.exists():
+            return None
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.previous-{number}")).exists():
+            number += 1
+        self.path.rename(aside)
+        return aside
+
+    def trial(self, number: int) -> Path:
+        """The folder of a trial."""
+        return self.path / "trials" / f"{number:04d}"
+
+    def log(self, number: int) -> str:
+        """The server's log of a trial, relative to the folder."""
+        return f"trials/{number:04d}/server.log"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises MissingError when there is no room."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise MissingError(f"{path}: {problem.strerror}", "Make room there, then go on with --resume.") from None

@@ -1,0 +1,114 @@
+"""What an investigation knows, rebuilt from its events: which trials were planned, how they ended, what led when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruleout.model import Configuration, Failure, Outcome, Pivot, Trial, Verdict
+from ruleout.model.codec import from_json, to_json
+from ruleout.store import Store
+
+PIVOT_FROM = 0.3
+"""A hypothesis that led with less than this was no story yet, so losing the lead is no pivot."""
+
+
+@dataclass
+class _Planned:
+    configuration: Configuration
+    purpose: str
+    token: str
+
+
+@dataclass
+class Journal:
+    """The state of an investigation and the only way to add to it: memory and store change together."""
+
+    store: Store
+    target: Failure | None = None
+    cwd: str | None = None
+    verdict: Verdict | None = None
+    open: dict[int, _Planned] = field(default_factory=dict)
+    _trials: dict[int, Trial] = field(default_factory=dict)
+    _leaders: list[tuple[int, str, float]] = field(default_factory=list)
+    _last: int = 0
+
+    @classmethod
+    def read(cls, store: Store) -> Journal:
+        """The state after the events so far."""
+        journal = cls(store)
+        for event in store.events():
+            journal._apply(event.kind, event.trial, event.body)
+        return journal
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The judged trials, in the order of their numbers."""
+        return tuple(self._trials[n] for n in sorted(self._trials))
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next trial. Numbers are not used twice, not even after an abandoned trial."""
+        return self._last + 1
+
+    @property
+    def leader(self) -> tuple[str, float] | None:
+        """The last leading hypothesis, in words, with its probability."""
+        return self._leaders[-1][1:] if self._leaders else None
+
+    @property
+    def leader_after(self) -> int | None:
+        """The trial after which the leader was last noted."""
+        return self._leaders[-1][0] if self._leaders else None
+
+    @property
+    def pivots(self) -> tuple[Pivot, ...]:
+        """Where the leading hypothesis changed."""
+        found = []
+        for (_, before, p), (trial, after, _) in zip(self._leaders, self._leaders[1:], strict=False):
+            if before != after and p >= PIVOT_FROM:
+                outcome = self._trials[trial].outcome if trial in self._trials else None
+                why = f"trial {trial} was {outcome.kind}" if outcome else ""
+                found.append(Pivot(trial, before, after, why))
+        return tuple(found)
+
+    def add(self, kind: str, trial: int | None = None, **body: Any) -> None:
+        """Add an event, first to the disk."""
+        self.store.append(kind, trial, body)
+        self._apply(kind, trial, body)
+
+    def begun(self, case_text: str, cwd: str) -> None:
+        """The investigation was started or gone on with, with this case, in this working folder."""
+        self.add("case", text=case_text, cwd=cwd)
+
+    def planned(self, number: int, configuration: Configuration, purpose: str, token: str) -> None:
+        """A trial is about to be launched."""
+        self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token)
+
+    def finished(self, number: int, outcome: Outcome, minutes: float, log: str) -> Trial:
+        """A trial was judged."""
+        self.add("finished", number, outcome=to_json(outcome), minutes=minutes, log=log)
+        return self._trials[number]
+
+    def _apply(self, kind: str, trial: int | None, body: Mapping[str, Any]) -> None:
+        """What an event changes. Kinds that are not known change nothing."""
+        if kind == "case":
+            self.cwd = self.cwd or body.get("cwd")
+        elif kind == "target":
+            self.target = from_json(Failure, body["failure"])
+        elif kind == "verdict":
+            self.verdict = from_json(Verdict, body["verdict"])
+        elif kind == "leading" and trial is not None:
+            self._leaders.append((trial, body["claim"], body["probability"]))
+        elif kind == "planned" and trial is not None:
+            self.open[trial] = _Planned(Configuration(body["configuration"]), body["purpose"], body["token"])
+            self._last = max(self._last, trial)
+        elif kind == "abandoned" and trial is not None:
+            self.open.pop(trial, None)
+        elif kind == "finished" and trial is not None:
+            plan = self.open.pop(trial)
+            outcome = from_json(Outcome, body["outcome"])
+            self._trials[trial] = Trial(
+                trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"]
+            )

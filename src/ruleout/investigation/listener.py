@@ -1,0 +1,35 @@
+"""Who watches an investigation: the terminal, later a page. Watching changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ruleout.model import Configuration, Trial
+from ruleout.reasoning import Assessment
+
+
+class Listener(Protocol):
+    """What is told while an investigation runs."""
+
+    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+        """A trial is being launched. `assessment` is None while the baseline has not failed yet."""
+
+    def event(self, number: int, event: Mapping[str, Any]) -> None:
+        """The agent reports (`ruleout.event/1`)."""
+
+    def finished(self, trial: Trial) -> None:
+        """A trial was judged."""
+
+
+class Silent:
+    """Watches nothing."""
+
+    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+        """Nothing."""
+
+    def event(self, number: int, event: Mapping[str, Any]) -> None:
+        """Nothing."""
+
+    def finished(self, trial: Trial) -> None:
+        """Nothing."""

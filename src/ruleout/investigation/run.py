@@ -1,0 +1,205 @@
+"""One run of the deployment, read: what failed first, when, and how far it came. Nothing is compared to a target here.
+
+The log and the client each see half of it. Where the log names a class it is the class; what a client saw is kept
+beside it, because "HTTP 200 and nothing in it" is what the person with the broken server knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+from typing import Any
+
+from ruleout.engines import Engine, Request
+from ruleout.investigation.answers import Fault, judge_answer
+from ruleout.model import Case, Evidence, Exposure, Failure, FailureClass, Mode, Stage
+from ruleout.reading import LogFailure, Reading, read_log, signature
+
+LOG = "server.log"
+BROKEN_OFF = ("lease_lost", "interrupted", "refused", "failed", "reaped")
+"""Ends that say nothing about the deployment: they are ours, or the host's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one launch came to.
+
+    Attributes:
+        failure: the first failure; None when nothing failed.
+        reached: the furthest stage, by the run's own sequence.
+        sequence: the stages in the order in which they began.
+        steps: how many probe steps were answered rightly before anything failed.
+        broken_off: why the run says nothing about the deployment; empty when it does.
+        minutes: what it took, or what the command said it cost.
+    """
+
+    failure: Failure | None
+    reached: Stage
+    sequence: tuple[Stage, ...]
+    steps: int
+    broken_off: str
+    minutes: float
+
+
+Events = Sequence[Mapping[str, Any]]
+
+
+def stage_patterns(case: Case, engine: Engine) -> dict[Stage, str]:
+    """The engine's regexes for stages; the case's are added and win."""
+    return {**engine.stages, **{Stage(name): pattern for name, pattern in case.stages.items()}}
+
+
+def read_run(case: Case, engine: Engine, requests: Sequence[Request], spool: Path, events: Events) -> Run:
+    """Read what the agent recorded of a run."""
+    return _RunReader(case, engine, requests, spool, events).run()
+
+
+class _RunReader:
+    def __init__(self, case: Case, engine: Engine, requests: Sequence[Request], spool: Path, events: Events) -> None:
+        self.case, self.engine, self.events = case, engine, events
+        self.requests = {request.step: request for request in requests}
+        log = spool / LOG
+        self.log = read_log(log, stage_patterns(case, engine), source=LOG) if log.is_file() else _no_log()
+        self.end = self._last("end") or {"reason": "failed", "detail": "no end was recorded"}
+        self.ready = self._last("ready") is not None
+
+    def run(self) -> Run:
+        broken_off = ""
+        failure, steps = None, 0
+        if self.end["reason"] in BROKEN_OFF:
+            broken_off = str(self.end.get("detail") or self.end["reason"])
+        elif self.end["reason"] == "limit" and "log" in str(self.end.get("detail")):
+            broken_off = str(self.end["detail"])
+        elif self.case.mode is Mode.JOB:
+            failure = self._job()
+        elif not self.ready:
+            failure = self._start()
+        else:
+            failure, steps = self._probes()
+        sequence = [mark.stage for mark in self.log.stages if isinstance(mark.stage, Stage)]
+        if self.ready and Stage.READY not in sequence:
+            sequence.append(Stage.READY)
+        if failure is not None and failure.exposure.step:
+            sequence.append(failure.exposure.stage)
+        reached = sequence[-1] if sequence else Stage.UNKNOWN
+        return Run(failure, reached, tuple(sequence), steps, broken_off, self._minutes())
+
+    # -- what can fail -----------------------------------------------------------------------------------------
+
+    def _job(self) -> Failure | None:
+        if self.end["reason"] == "limit":
+            return self._failure(Fault(FailureClass.HANG, f"did not end: {self.end.get('detail', '')}"), 0)
+        left = self._last("exit")
+        fault = None if left is None else _exit_fault(left)
+        return None if fault is None else self._failure(fault, 0)
+
+    def _start(self) -> Failure:
+        left = self._last("exit")
+        if self.end["reason"] == "exit" and left is not None:
+            fault = _exit_fault(left) or Fault(FailureClass.OTHER, "exited with code 0 before it was ready")
+        else:
+            seconds = self.case.ready.timeout
+            fault = Fault(FailureClass.HANG, f"not ready after {seconds:g} s")
+        return self._failure(fault, 0)
+
+    def _probes(self) -> tuple[Failure | None, int]:
+        passed = 0
+        for step in sorted(self.requests):
+            request = self.requests[step]
+            answers = [e for e in self.events if e["kind"] == "probe" and e.get("step") == step]
+            completion = not request.name.startswith("http")
+            faults = [f for e in answers if (f := judge_answer(e, request, self.engine, completion)) is not None]
+            if faults:
+                fault = faults[0]
+                if request.requests > 1:
+                    fault = Fault(fault.class_, f"{len(faults)} of {request.requests} requests: {fault.text}")
+                return self._failure(fault, step, request), passed
+            if len(answers) < request.requests:
+                left = self._last("exit")
+                text = "the server was gone" if left is None else f"the server {_left(left)}"
+                return self._failure(Fault(FailureClass.OTHER, text), step, request), passed
+            passed += 1
+        return None, passed
+
+    def _failure(self, fault: Fault, step: int, request: Request | None = None) -> Failure:
+        """The failure that a fault betrays: the log's own, where it has one."""
+        told: LogFailure | None = self.log.failure
+        exposure = Exposure(self._stage(told, step, request), step)
+        client = f"{request.name}: {fault.text}" if request is not None else ""
+        seen = (Evidence(f"probe {step}", 0, fault.text),) if step else ()
+        if told is None:
+            class_ = self._killed() or fault.class_
+            mark = signature(class_, "", fault.text)
+            return Failure(class_, exposure, fault.text, mark, client=client, evidence=seen)
+        class_ = (
+            fault.class_ if told.class_ is FailureClass.OTHER and fault.class_ is FailureClass.NAN_INF else told.class_
+        )
+        return Failure(
+            class_,
+            exposure,
+            told.message or told.text,
+            told.signature,
+            told.exception,
+            told.asynchronous,
+            client,
+            (Evidence(LOG, told.line, told.text), *seen),
+            told.consequences,
+        )
+
+    def _stage(self, told: LogFailure | None, step: int, request: Request | None) -> Stage:
+        if not step:
+            return self.log.failure_stage if told is not None else self.log.reached
+        serving = (Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY)
+        if told is not None and self.log.failure_stage in serving:
+            return self.log.failure_stage
+        if request is not None and request.concurrency > 1:
+            return Stage.CONCURRENCY
+        return Stage.DECODE if self._generated(step) else Stage.PREFILL
+
+    def _generated(self, step: int) -> bool:
+        """Some of the answer came before it failed."""
+        for event in self.events:
+            if event["kind"] == "probe" and event.get("step") == step and event.get("status") == 200:
+                answer = self.engine.answer(self.requests[step], str(event.get("body") or ""))
+                if answer is not None and (answer.text or answer.completion_tokens):
+                    return True
+        return False
+
+    def _killed(self) -> FailureClass | None:
+        """The kernel's own word that it killed for memory."""
+        left = self._last("exit")
+        if left is None or left.get("signal") != Signals.SIGKILL:
+            return None
+        kernel = [e for e in self.events if e["kind"] == "gathered" and e.get("what") == "kernel_log"]
+        told = " ".join(str(e.get("data")) for e in kernel)
+        return FailureClass.HOST_OOM_KILL if "oom" in told.lower() or "Killed process" in told else None
+
+    # -- helpers -----------------------------------------------------------------------------------------------
+
+    def _last(self, kind: str) -> Mapping[str, Any] | None:
+        return next((e for e in reversed(self.events) if e["kind"] == kind), None)
+
+    def _minutes(self) -> float:
+        if self.log.cost_minutes is not None:
+            return self.log.cost_minutes
+        times = [float(e["mono"]) for e in self.events if "mono" in e]
+        return (times[-1] - times[0]) / 60 if len(times) > 1 and times[-1] > times[0] else 0.0
+
+
+def _exit_fault(left: Mapping[str, Any]) -> Fault | None:
+    """A process that left with other than 0."""
+    return Fault(FailureClass.OTHER, _left(left)) if left.get("signal") or left.get("code") else None
+
+
+def _left(left: Mapping[str, Any]) -> str:
+    number = left.get("signal")
+    if not number:
+        return f"exited with code {left.get('code')}"
+    name = Signals(number).name if number in [s.value for s in Signals] else f"signal {number}"
+    return f"was ended by {name}"
+
+
+def _no_log() -> Reading:
+    return Reading(LOG, 0, 0, (), Stage.UNKNOWN, None, Stage.UNKNOWN, None)

@@ -1,0 +1,123 @@
+"""Opening an investigation, new or old, and running it: what `investigate` and `demo` share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ruleout.engines import engine_named
+from ruleout.investigation.casefile import parse_case
+from ruleout.investigation.folder import HOME, Folder, write_whole
+from ruleout.investigation.journal import Journal
+from ruleout.investigation.listener import Listener
+from ruleout.investigation.loop import Investigation, check_launches
+from ruleout.model import Budget, Case, UsageError, Verdict, VerdictStatus
+from ruleout.reasoning import assess, conclude
+from ruleout.runners.base import Runner
+from ruleout.store import Store
+
+
+def investigate(
+    case: Case, text: str, folder: Folder, runner: Runner, listener: Listener, *, resume: bool, budget: Budget
+) -> Verdict:
+    """Run an investigation in its folder.
+
+    Args:
+        text: the case file as it was read; a copy is kept.
+        budget: what limits this run.
+
+    Raises:
+        UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
+        MissingError: the deployment cannot be launched, or there is no room.
+    """
+    engine = engine_named(case.engine)
+    check_launches(case, engine)
+    if resume:
+        if not folder.exists:
+            raise UsageError(f"{folder.path}: nothing to go on with", "Leave out --resume to start.")
+        case = unchanged(stored_case(folder), case)
+    else:
+        folder.create()
+    with Store(folder.path, writing=True) as store:
+        write_whole(folder.case, text)
+        journal = Journal.read(store)
+        journal.begun(text, str(Path.cwd()))
+        return Investigation(case, folder, journal, engine, runner, listener).run(budget)
+
+
+def stored_case(folder: Folder) -> Case:
+    """The case of an investigation. Raises UsageError when its copy is gone or was damaged."""
+    try:
+        text = folder.case.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{folder.case}: gone or not readable", "Put the case file back there.") from None
+    return parse_case(text, str(folder.case))
+
+
+def read_journal(folder: Folder) -> Journal:
+    """The state of an investigation, for reading only. Raises UsageError when there is none."""
+    with Store(folder.path, writing=False) as store:
+        return Journal.read(store)
+
+
+def unchanged(before: Case, now: Case) -> Case:
+    """The case to go on with. Raises UsageError when a trial of before would not be a trial of now.
+
+    A factor that was added counts as having been at its baseline; levels may be added; budgets, costs and wishes may
+    change. Anything else that a trial depends on may not.
+    """
+    for what in ("engine", "command", "env", "mode", "probes", "stages", "target", "host"):
+        if getattr(before, what) != getattr(now, what):
+            raise UsageError(
+                f"case {now.name}: {what} is not what the trials so far were made with",
+                "Undo the change, or start anew under another name.",
+            )
+    known = {f.name: f for f in now.factors}
+    for factor in before.factors:
+        if factor.name not in known:
+            raise UsageError(f"case {now.name}: factor {factor.name} is gone", "Put it back, or start anew.")
+        other = known[factor.name]
+        gone = [level for level in factor.levels if level not in other.levels]
+        if gone:
+            raise UsageError(
+                f"case {now.name}: factor {factor.name} has lost its level {gone[0]}", "Put it back, or start anew."
+            )
+        kept = {level: other.values.get(level) for level in factor.values}
+        if replace(other, levels=factor.levels, values=kept) != factor:
+            raise UsageError(
+                f"case {now.name}: factor {factor.name} was changed (mechanism, target or baseline)",
+                "Undo the change, or start anew under another name.",
+            )
+    return now
+
+
+def find(name: str | None, home: Path | None) -> Folder:
+    """The folder of an investigation named by a case file, a folder, a name, or nothing: the last one worked on.
+
+    Raises UsageError when there is none.
+    """
+    root = (home or Path(HOME)).absolute()
+    if name is None:
+        found = sorted(root.glob("*/ruleout.db"), key=lambda p: p.stat().st_mtime)
+        if not found:
+            raise UsageError(f"{root}: no investigation here", "Start one with `ruleout investigate CASE.yaml`.")
+        return Folder(found[-1].parent)
+    path = Path(name)
+    candidates = [root / name, path.absolute()]
+    if path.is_file() and path.suffix in (".yaml", ".yml"):
+        candidates.insert(0, root / parse_case(path.read_text(encoding="utf-8"), path.name).name)
+    for candidate in candidates:
+        folder = Folder(candidate)
+        if folder.exists:
+            return folder
+    raise UsageError(f"{name}: no investigation of that name in {root}", "`ls` there, or name its folder.")
+
+
+def current_verdict(case: Case, journal: Journal) -> Verdict:
+    """The last verdict if nothing came after it; otherwise what can be said now."""
+    verdict, trials = journal.verdict, journal.trials
+    if verdict is not None and [t.id for t in verdict.trials] == [t.id for t in trials]:
+        return verdict
+    if journal.target is None or not trials:
+        return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")
+    return conclude(case, trials, assess(case, trials), journal.target, journal.pivots, VerdictStatus.INTERRUPTED)

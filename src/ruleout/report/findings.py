@@ -1,0 +1,153 @@
+"""FINDINGS.md: the record that good engineers keep by hand, one line a fact, so that a diff shows what was learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ruleout.model import Case, OutcomeKind, Trial, Verdict, VerdictStatus
+from ruleout.report import words
+
+
+def findings(case: Case, verdict: Verdict) -> str:
+    """The record of an investigation as Markdown. The same verdict gives the same text."""
+    return "\n".join(_lines(case, verdict)) + "\n"
+
+
+def _lines(case: Case, verdict: Verdict) -> Iterator[str]:
+    yield f"# {case.name}"
+    for title, section in (
+        ("Question", _question),
+        ("Setting", _setting),
+        ("Answer", _answer),
+        ("Trials", _trials),
+        ("Ruled out", _ruled_out),
+        ("Looks ruled out, is not", _looks_ruled_out),
+        ("Hypotheses over time", _hypotheses),
+        ("Assumptions", _assumptions),
+        ("What is left", _left),
+    ):
+        yield ""
+        yield f"## {title}"
+        yield ""
+        lines = list(section(case, verdict))
+        yield from lines or ["Nothing."]
+
+
+def _question(case: Case, verdict: Verdict) -> Iterator[str]:
+    failure = verdict.failure
+    if failure is None:
+        yield verdict.why or "The baseline has not failed yet."
+        return
+    yield f"What in the deployment causes this failure ({failure.class_} in {failure.exposure.stage})?"
+    yield ""
+    yield f"- Engine: `{_code(words.failure(failure))}`"
+    first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
+    line = next((e for e in failure.evidence if e.line), None)
+    if line is not None and first is not None:
+        yield f"- Found in: {first.log}:{line.line}"
+    if failure.client:
+        yield f"- Client: {failure.client}"
+    if failure.asynchronous:
+        yield "- Reported late: the stack below it is where it was noticed, not where it was born."
+
+
+def _setting(case: Case, verdict: Verdict) -> Iterator[str]:
+    yield f"- Engine: {case.engine}"
+    yield f"- Command: `{_code(' '.join(case.command))}`"
+    for name, value in case.env.items():
+        yield f"- Environment: `{_code(f'{name}={value}')}`"
+    for factor in case.factors:
+        proxy = " (proxy)" if factor.proxy else ""
+        yield f"- Factor {factor.name}{proxy}: {', '.join(factor.levels)}; baseline {factor.baseline}"
+
+
+def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
+    yield f"**{verdict.status}** ({words.percent(verdict.probability)})" + (f": {verdict.why}" if verdict.why else "")
+    yield ""
+    for number, cause in enumerate(verdict.causes, 1):
+        label = "Cause" if len(verdict.causes) == 1 else f"Cause {number}"
+        sure = "" if verdict.status is VerdictStatus.ISOLATED else "Likeliest "
+        yield f"- {(sure + label).capitalize()}: {words.cause(cause)}"
+    if verdict.status is VerdictStatus.ELSEWHERE:
+        yield f"- {verdict.elsewhere.claim.capitalize()}."
+    found = verdict.confirmed_by
+    for name, ids in (
+        ("Sufficient (the cause alone, everything else moved, fails)", found.sufficient),
+        ("Necessary (from there, each factor of it moved, clean)", found.necessary),
+        ("Complete (only the cause neutralised, clean)", found.complete),
+        ("Baseline again", () if found.baseline_again is None else (found.baseline_again,)),
+    ):
+        if ids:
+            yield f"- {name}: {words.trials(ids)}"
+    if verdict.causes and verdict.manifest_rate < 0.95:
+        yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
+    for workaround in verdict.workarounds:
+        yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` (clean in trial {workaround.trial})"
+
+
+def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
+    if not verdict.trials:
+        return
+    yield "| trial | changed against the baseline | outcome | stage | minutes | why it was made | log |"
+    yield "|---|---|---|---|---|---|---|"
+    for trial in verdict.trials:
+        cells = (
+            str(trial.id),
+            words.changes(trial.configuration, case.baseline),
+            words.outcome(trial.outcome),
+            _stage(trial),
+            f"{trial.minutes:.2f}",
+            trial.purpose,
+            trial.log,
+        )
+        yield "| " + " | ".join(_cell(c) for c in cells) + " |"
+
+
+def _stage(trial: Trial) -> str:
+    if trial.outcome is None:
+        return ""
+    failure = trial.outcome.failure
+    return (failure.exposure.stage if failure else trial.outcome.reached).value
+
+
+def _ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
+    for out in verdict.ruled_out:
+        yield f"- {out.factor}: {words.trials(out.because)}"
+
+
+def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
+    for masked in verdict.masked:
+        changed = words.changes(masked.configuration, case.baseline)
+        yield f"- Masked: {changed} failed otherwise (`{_code(masked.failure)}`, trial {masked.trial})"
+    for open_ in verdict.not_ruled_out:
+        untried = f"untried: {', '.join(open_.untried)}" if open_.untried else "may still take part"
+        yield f"- {open_.factor}: tried {', '.join(open_.tried)}; {untried}"
+    if verdict.never_varied:
+        yield f"- Never varied: {', '.join(verdict.never_varied)}"
+
+
+def _hypotheses(case: Case, verdict: Verdict) -> Iterator[str]:
+    for pivot in verdict.pivots:
+        yield f"- After trial {pivot.after_trial}: from “{pivot.from_}” to “{pivot.to}” ({pivot.why})"
+    for hypothesis in verdict.hypotheses:
+        because = f" ({words.trials(hypothesis.because)})" if hypothesis.because else ""
+        yield f"- {words.percent(hypothesis.probability)} {hypothesis.status}: {hypothesis.claim}{because}"
+
+
+def _assumptions(case: Case, verdict: Verdict) -> Iterator[str]:
+    for assumption in verdict.assumptions:
+        yield f"- {assumption.status}: {assumption.text} (by the {assumption.source}; test: {assumption.test})"
+
+
+def _left(case: Case, verdict: Verdict) -> Iterator[str]:
+    for step in verdict.next:
+        changed = words.changes(step.change.difference({}), case.baseline)
+        yield f"- {changed}: {step.why} (about {words.minutes(step.minutes)})"
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,74 @@
+"""The same words for the same thing in every report."""
+
+from __future__ import annotations
+
+from ruleout.model import Case, Cause, Configuration, Factor, Failure, Mechanism, Outcome, OutcomeKind, Verdict
+
+
+def percent(probability: float) -> str:
+    """A probability for people: never 100 % unless it is."""
+    if 0.9995 > probability >= 0.99:
+        return f"{100 * probability:.1f} %"
+    if 1 > probability >= 0.9995:
+        return "99.9 %"
+    if 0 < probability < 0.005:
+        return "< 1 %"
+    return f"{100 * probability:.0f} %"
+
+
+def minutes(value: float) -> str:
+    """Minutes as 0:48, 12:05 or 3:20:00."""
+    seconds = round(value * 60)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def changes(configuration: Configuration, baseline: Configuration) -> str:
+    """What a configuration changes against the baseline."""
+    difference = configuration.difference(baseline)
+    return " ".join(f"{f}={level}" for f, level in difference.items()) or "baseline"
+
+
+def cause(one: Cause) -> str:
+    """A cause, with the levels that were seen to carry it."""
+    return " together with ".join(str(carrier) for carrier in one)
+
+
+def trials(ids: tuple[int, ...] | list[int]) -> str:
+    """`trial 3`, `trials 3, 5`."""
+    return f"trial{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
+def outcome(judged: Outcome | None) -> str:
+    """An outcome in one word; a hidden target is called masked."""
+    if judged is None:
+        return "unfinished"
+    return "masked" if judged.kind is OutcomeKind.OTHER else judged.kind.value
+
+
+def failure(found: Failure) -> str:
+    """A failure in one line."""
+    text = f"{found.exception}: {found.message}" if found.exception else found.message
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def on_command(factor: Factor, level: str) -> str:
+    """What a person types for a level."""
+    if factor.mechanism is Mechanism.FLAG:
+        if level == "absent":
+            return f"without {factor.target}"
+        return factor.target if level == "present" else f"{factor.target} {level}"
+    if factor.mechanism is Mechanism.ENV:
+        return f"{factor.target} unset" if level == "unset" else f"{factor.target}={level}"
+    return f"{factor.name}={level}"
+
+
+def workaround(case: Case, changed: Configuration) -> str:
+    """A workaround as a person types it."""
+    known = {f.name: f for f in case.factors}
+    return ", ".join(on_command(known[f], level) if f in known else f"{f}={level}" for f, level in changed.items())
+
+
+def total(done: Verdict) -> float:
+    """The minutes of all trials."""
+    return sum(t.minutes for t in done.trials)
