@@ -33,6 +33,8 @@ from ruleout.model import (
 from ruleout.reading.stages import StagePatterns
 
 MAX_BYTES = 1 << 20
+LONGEST = 100 * 365 * 86400.0
+"""Seconds; a longer duration is a slip."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -46,14 +48,18 @@ def seconds(text: object) -> float:
     if match is None or not any(match.groups()):
         raise ValueError(f"{text!r} is not a duration; write it with its unit, as in 90s, 20m or 1h30m")
     hours, minutes, rest = (float(g or 0) for g in match.groups())
-    return hours * 3600 + minutes * 60 + rest
+    if (total := hours * 3600 + minutes * 60 + rest) > LONGEST:
+        raise ValueError("longer than anybody waits")
+    return total
 
 
 def _size(text: object) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?i?B)", str(text), re.IGNORECASE)
     if match is None or match[2].upper() not in _SIZES:
         raise ValueError(f"{text!r} is not a size; write it with its unit, as in 50GB")
-    return int(float(match[1]) * _SIZES[match[2].upper()])
+    if (size := float(match[1]) * _SIZES[match[2].upper()]) >= 2**63:
+        raise ValueError("more than any disk holds")
+    return int(size)
 
 
 def _command(value: object) -> object:
@@ -145,7 +151,8 @@ class _Case(_Strict):
 def read_case(path: Path) -> Case:
     """The case in a file. Raises UsageError, naming the line and what to do."""
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder, not a case file", "Name the YAML file in it.") from None
     except OSError as problem:
@@ -153,7 +160,9 @@ def read_case(path: Path) -> Case:
             f"{path}: cannot be read: {problem.strerror}", "Name a case file that is there and readable."
         ) from None
     if len(raw) > MAX_BYTES:
-        raise UsageError(f"{path}: {len(raw)} bytes are too many for a case file", "Did you mean to diagnose a log?")
+        raise UsageError(
+            f"{path}: more than {MAX_BYTES} bytes, too many for a case file", "Did you mean to diagnose a log?"
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -172,7 +181,7 @@ def parse_case(text: str, name: str = "case.yaml") -> Case:
     """The case in a YAML text. Raises UsageError, naming the line and what to do."""
     tree = read_tree(text, name)
     if not isinstance(tree.data, dict):
-        raise UsageError(f"{name}: not a case: a mapping with name, command and factors is expected", _EXAMPLE)
+        raise tree.error((), "not a case: a mapping with name, command and factors is expected", _EXAMPLE)
     try:
         spec = _Case.model_validate(tree.data)
     except ValidationError as problem:
@@ -200,6 +209,8 @@ def _complaint(tree: Tree, problem: ValidationError) -> UsageError:
     if kind in ("enum", "literal_error"):
         expected = first.get("ctx", {}).get("expected", "")
         return tree.error(path, f"{where}: {first['input']!r} is not known", f"Write one of {expected}.")
+    if kind == "string_type" and first["input"] is None:
+        return tree.error(path, f"{where} has no value", 'Give it one; if the word null is meant, quote it: "null".')
     message = str(first["msg"]).removeprefix("Value error, ")
     return tree.error(path, f"{where}: {message}", "Mend the value.")
 
@@ -243,6 +254,10 @@ def _checked(tree: Tree, spec: _Case) -> Case:
             raise tree.error(
                 ("never", i), "never forbids the baseline itself", "The baseline has to run: leave this out."
             )
+    for i, combination in enumerate(good):
+        tried = {**baseline, **combination}
+        if any(all(tried[f] == level for f, level in forbidden.items()) for forbidden in never):
+            raise tree.error(("good", i), "good names a configuration that never forbids", "Leave out one of the two.")
     keep = _levels(tree, ("keep",), known, spec.keep)
     for factor, levels in spec.cost.levels.items():
         for level in levels:
@@ -303,6 +318,12 @@ def _factor(tree: Tree, name: str, spec: _Factor) -> Factor:
         )
     mechanism = given[0]
     value = getattr(spec, mechanism.value)
+    if not value or value == [""]:
+        raise tree.error(
+            (*path, mechanism.value),
+            f"factor {name}: {mechanism} names nothing",
+            "Name what it sets, or drop the factor.",
+        )
     values: Mapping[str, str | None] = value if isinstance(value, dict) else {}
     levels = tuple(values) if isinstance(value, dict) else tuple(spec.levels or ())
     if isinstance(value, dict) and spec.levels is not None and tuple(spec.levels) != levels:

@@ -78,9 +78,13 @@ class _RunReader:
             failure = self._start()
         else:
             failure, steps = self._probes()
-        sequence = [mark.stage for mark in self.log.stages if isinstance(mark.stage, Stage)]
+        # A server shuts down because it is told to; a job that says so is on its way out by itself.
+        ours = () if self.case.mode is Mode.JOB else (Stage.SHUTDOWN,)
+        sequence = [m.stage for m in self.log.stages if isinstance(m.stage, Stage) and m.stage not in ours]
         if self.ready and Stage.READY not in sequence:
             sequence.append(Stage.READY)
+        if steps and any(_is_completion(request) for request in self.requests.values()):
+            sequence.append(Stage.DECODE)
         if failure is not None and failure.exposure.step:
             sequence.append(failure.exposure.stage)
         reached = sequence[-1] if sequence else Stage.UNKNOWN
@@ -109,8 +113,8 @@ class _RunReader:
         for step in sorted(self.requests):
             request = self.requests[step]
             answers = [e for e in self.events if e["kind"] == "probe" and e.get("step") == step]
-            completion = not request.name.startswith("http")
-            faults = [f for e in answers if (f := judge_answer(e, request, self.engine, completion)) is not None]
+            judged = (judge_answer(e, request, self.engine, _is_completion(request)) for e in answers)
+            faults = [fault for fault in judged if fault is not None]
             if faults:
                 fault = faults[0]
                 if request.requests > 1:
@@ -186,6 +190,11 @@ class _RunReader:
             return self.log.cost_minutes
         times = [float(e["mono"]) for e in self.events if "mono" in e]
         return (times[-1] - times[0]) / 60 if len(times) > 1 and times[-1] > times[0] else 0.0
+
+
+def _is_completion(request: Request) -> bool:
+    """Whether the answer has to be a completion; a raw request may be answered with anything."""
+    return not request.name.startswith("http")
 
 
 def _exit_fault(left: Mapping[str, Any]) -> Fault | None:

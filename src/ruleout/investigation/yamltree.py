@@ -6,6 +6,7 @@ given by the schema that reads the tree, not by the file, and its complaints can
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,8 @@ Path = tuple[str | int, ...]
 
 MAX_NODES = 100_000
 NULL_TAG = "tag:yaml.org,2002:null"
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+"""Escapes can write what neither a command line nor UTF-8 can hold."""
 
 
 @dataclass
@@ -45,17 +48,24 @@ def read_tree(text: str, name: str) -> Tree:
         name: what to call it in errors.
 
     Raises:
-        UsageError: not YAML, tabs, duplicate keys, several documents, more than MAX_NODES values.
+        UsageError: not YAML, tabs, duplicate keys, several documents, more than MAX_NODES values, nested without end.
     """
     tree = Tree(name)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is not None:
+            tree.data = _plain(root, (), tree, [0])
     except yaml.MarkedYAMLError as problem:
         raise _syntax(problem, text, name) from None
     except yaml.YAMLError as problem:
-        raise UsageError(f"{name}: not a text file: {_one_line(problem)}", "Save it as YAML in UTF-8.") from None
-    if root is not None:
-        tree.data = _plain(root, (), tree, [0])
+        line = text.count("\n", 0, getattr(problem, "position", 0)) + 1
+        raise UsageError(
+            f"{name}, line {line}: not a text file: {_one_line(problem)}", "Save it as YAML in UTF-8."
+        ) from None
+    except RecursionError:
+        raise UsageError(
+            f"{name}: nested too deeply", "Write the case without aliases of what is around them."
+        ) from None
     return tree
 
 
@@ -78,6 +88,8 @@ def _plain(node: yaml.Node, path: Path, tree: Tree, count: list[int]) -> Any:
         raise UsageError(f"{tree.name}: more than {MAX_NODES} values", "Write the case without nested aliases.")
     tree.lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.ScalarNode):
+        if unfit := _UNFIT.search(node.value):
+            raise tree.error(path, f"a character that no command can hold ({unfit[0]!r})", "Leave it out.")
         return None if node.tag == NULL_TAG else str(node.value)
     if isinstance(node, yaml.SequenceNode):
         return [_plain(child, (*path, i), tree, count) for i, child in enumerate(node.value)]
@@ -87,6 +99,10 @@ def _plain(node: yaml.Node, path: Path, tree: Tree, count: list[int]) -> Any:
             raise tree.error(path, "a key that is not text", "Write keys as plain words.")
         word = str(key.value)
         line = key.start_mark.line + 1
+        if unfit := _UNFIT.search(word):
+            raise UsageError(
+                f"{tree.name}, line {line}: a character that no name can hold ({unfit[0]!r})", "Leave it out."
+            )
         if word in data:
             raise UsageError(
                 f"{tree.name}, line {line}: key {word!r} stands twice (first in line {tree.line((*path, word))})",

@@ -54,7 +54,7 @@ class Confirmer:
 
     def found(self) -> Confirmation:
         """The confirming trials so far."""
-        sufficient = [i for cause in self.causes for i in self._sufficient(cause)]
+        sufficient = [self._id(i) for cause in self.causes for i in self._sufficient(cause)]
         necessary = [i for cause in self.causes for f in cause for i in self._necessary(cause, f)]
         complete = self._complete()
         last = max([*sufficient, *necessary, *complete], default=0)
@@ -118,7 +118,7 @@ class Confirmer:
         return [int(i) for i in np.flatnonzero(self.seen.reproduced) if self._is_sufficient(self.seen.rows[i], cause)]
 
     def _sufficient(self, cause: tuple[int, ...]) -> list[int]:
-        """As few trials as move everything else between them, the ones that move most first."""
+        """Rows: as few trials as move everything else between them, the ones that move most first."""
         chosen: list[int] = []
         covered: set[int] = set()
         rows = self._sufficient_rows(cause)
@@ -127,7 +127,7 @@ class Confirmer:
             gain = self._moved(best) - covered
             if not gain and chosen:
                 break
-            chosen.append(self._id(best))
+            chosen.append(best)
             covered |= gain
             rows.remove(best)
         return chosen
@@ -146,7 +146,7 @@ class Confirmer:
         return bool((self.proposer.masks.risk(rows) < UNTESTABLE).any())
 
     def _necessary(self, cause: tuple[int, ...], f: int) -> list[int]:
-        for i in self._sufficient_rows(cause):
+        for i in self._sufficient(cause):
             for j in self._clean_rows():
                 differs = np.flatnonzero(self.seen.rows[i] != self.seen.rows[j])
                 if list(differs) == [f]:
@@ -223,7 +223,7 @@ class Confirmer:
 
     def _rows_necessary(self, cause: tuple[int, ...], f: int) -> IntArray:
         rows = []
-        for i in sorted(self._sufficient_rows(cause), key=lambda i: -len(self._moved(i))):
+        for i in self._sufficient(cause):
             for level in np.argsort(self.carry[f][: self.space.sizes[f]], kind="stable"):
                 if level and self.carry[f][level] < CARRIES:
                     row = self.seen.rows[i].copy()

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from ruleout.model import Case, OutcomeKind, Trial, Verdict, VerdictStatus
 from ruleout.report import words
 
+WORTH_A_LINE = 0.001
+"""Hypotheses less likely than this are left to the JSON document."""
+
 
 def findings(case: Case, verdict: Verdict) -> str:
     """The record of an investigation as Markdown. The same verdict gives the same text."""
@@ -130,6 +133,8 @@ def _hypotheses(case: Case, verdict: Verdict) -> Iterator[str]:
     for pivot in verdict.pivots:
         yield f"- After trial {pivot.after_trial}: from “{pivot.from_}” to “{pivot.to}” ({pivot.why})"
     for hypothesis in verdict.hypotheses:
+        if hypothesis.probability < WORTH_A_LINE:
+            continue
         because = f" ({words.trials(hypothesis.because)})" if hypothesis.because else ""
         yield f"- {words.percent(hypothesis.probability)} {hypothesis.status}: {hypothesis.claim}{because}"
 
