@@ -1,0 +1,1 @@
+"""Ways for people and programs to ask ruleout something."""

@@ -1,0 +1,1 @@
+"""The loop that joins the parts: plan, journal, run, read, judge, update, stop."""

@@ -1,0 +1,1 @@
+"""Carry the agent to a host and bring its events back."""
