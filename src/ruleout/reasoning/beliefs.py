@@ -12,7 +12,7 @@ held by the hypothesis "another shape", which predicts nothing and gains when no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, lgamma, log
@@ -34,6 +34,10 @@ SPURIOUS = 1e-3
 """Chance that the target shows although no cause is active."""
 MAX_CONJUNCTIONS = 2000
 """Conjunctions that are paired with each other."""
+MAX_GROWN = 600_000
+"""Conjunctions that are looked at at once."""
+ANOTHER = -2
+"""Stands in the places of the literals of "another shape"; -1 is an empty place."""
 NEGLIGIBLE = 1e-7
 """Hypotheses this much less likely than the likeliest are dropped."""
 
@@ -127,19 +131,15 @@ def weigh(space: Space, seen: Observations) -> Beliefs:
     reproduced = pack(seen.reproduced[informative][None, :])[0]
     clean = pack(seen.clean[informative][None, :])[0]
     failed, passed = int(count(reproduced)), int(count(clean))
-    likelihood = _Likelihood(failed, passed)
-    parts = list(_hypotheses(space, table, reproduced, clean, likelihood))
-    parts.append(_without_factors(seen, likelihood))
-    conjunctions = np.concatenate([p[0] for p in parts])
-    logp = np.concatenate([p[1] for p in parts])
-    rate = np.concatenate([p[2] for p in parts])
-    always = np.concatenate([p[3] for p in parts])
-    kept = np.flatnonzero(logp > logp.max() + log(NEGLIGIBLE))
-    probability = np.exp(logp[kept] - logp[kept].max())
+    found = _Found(_Likelihood(failed, passed), reproduced, clean)
+    _without_factors(seen, found)
+    _alone(space, table, found)
+    _pairs(space, table, found)
+    conjunctions, logp, rate, always = found.all()
+    probability = np.exp(logp - logp.max())
     probability /= probability.sum()
-    conjunctions = conjunctions[kept]
-    groups, group = _grouped(space, table, conjunctions, len(logp), kept)
-    return Beliefs(space, seen, table, conjunctions, groups, group, probability, rate[kept], always[kept])
+    groups, group = _grouped(table, conjunctions)
+    return Beliefs(space, seen, table, conjunctions, groups, group, probability, rate, always)
 
 
 class _Likelihood:
@@ -167,85 +167,116 @@ def _beta(a: int, b: int) -> float:
     return float(np.exp(lgamma(a) + lgamma(b) - lgamma(a + b)))
 
 
-Part = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+class _Found:
+    """Collects hypotheses with their log posterior, and drops at once those that cannot matter."""
+
+    def __init__(self, likelihood: _Likelihood, reproduced: Words, clean: Words) -> None:
+        self.likelihood, self.reproduced, self.clean = likelihood, reproduced, clean
+        self.best = -np.inf
+        self.parts: list[tuple[IntArray, FloatArray, FloatArray, FloatArray]] = []
+
+    def weigh(self, active: Words, prior: FloatArray, members: Callable[[IntArray], IntArray]) -> None:
+        """Add hypotheses by their activity and log prior; `members` gives the literals, shape (n, 2, 3), of some."""
+        if len(prior):
+            logl, rate, always = self.likelihood.of(active, self.reproduced, self.clean)
+            self.add(logl + prior, rate, always, members)
+
+    def add(
+        self, logp: FloatArray, rate: FloatArray, always: FloatArray, members: Callable[[IntArray], IntArray]
+    ) -> None:
+        """Add hypotheses by their log posterior."""
+        self.best = max(self.best, float(logp.max()))
+        keep = np.flatnonzero(logp > self.best + log(NEGLIGIBLE))
+        self.parts.append((members(keep), logp[keep], rate[keep], always[keep]))
+
+    def all(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        """What is left of them."""
+        members, logp, rate, always = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+        keep = np.flatnonzero(logp > self.best + log(NEGLIGIBLE))
+        return members[keep], logp[keep], rate[keep], always[keep]
+
+    def promise(self, active: Words, logw: FloatArray) -> FloatArray:
+        """How worthwhile it is to build on conjunctions, where not all can be: those that explain the trials best."""
+        wrong = count(active & self.clean)
+        return np.asarray(logw - 3.0 * wrong + 0.3 * count(active & self.reproduced), dtype=np.float64)
 
 
-def _hypotheses(
-    space: Space, table: Literals, reproduced: Words, clean: Words, likelihood: _Likelihood
-) -> Iterator[Part]:
-    """All hypotheses that name factors, a part for each shape."""
+def _alone(space: Space, table: Literals, found: _Found) -> None:
+    """One cause of up to three factors."""
     n = len(space.suspects)
     # Alone, a conjunction must be active wherever the target showed (a spurious showing is not worth a hypothesis).
     order = np.flatnonzero(table.covers)
-    single = order[:, None]
-    active = table.active[order]
-    logw = table.weight[order]
+    members, active, logw = order[:, None], table.active[order], table.weight[order]
     for size in range(1, min(3, n) + 1):
-        logl, rate, always = likelihood.of(active, reproduced, clean)
-        yield _slots(single), logl + logw + log(PRIOR_ORDER[size - 1] / comb(n, size)), rate, always
+        found.weigh(active, logw + log(PRIOR_ORDER[size - 1] / comb(n, size)), lambda keep, m=members: _slots(m[keep]))
         if size < 3:
-            single, active, logw = _extend(table, order, single, active, logw)
-    if n >= 2:
-        yield from _pairs(space, table, reproduced, clean, likelihood)
+            members, active, logw = _extend(table, order, members, active, logw, found)
 
 
 def _extend(
-    table: Literals, order: IntArray, base: IntArray, active: Words, logw: FloatArray
+    table: Literals, order: IntArray, base: IntArray, active: Words, logw: FloatArray, found: _Found
 ) -> tuple[IntArray, Words, FloatArray]:
-    """Every conjunction with one more literal, of a later factor."""
+    """Every conjunction with one more literal, of a later factor; of too many, the more promising ones."""
     last = table.factor[base[:, -1]]
     first = np.searchsorted(table.factor[order], last, side="right")
     repeat = len(order) - first
+    if repeat.sum() > MAX_GROWN:
+        ranked = np.argsort(-found.promise(active, logw), kind="stable")
+        ranked = np.sort(ranked[np.cumsum(repeat[ranked]) <= MAX_GROWN])
+        base, active, logw, first, repeat = base[ranked], active[ranked], logw[ranked], first[ranked], repeat[ranked]
     left = np.repeat(np.arange(len(base)), repeat)
-    right = order[np.concatenate([np.arange(f, len(order)) for f in first])] if len(left) else left
+    within = np.arange(len(left)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
+    right = order[np.repeat(first, repeat) + within]
     grown = np.concatenate([base[left], right[:, None]], axis=1)
     return grown, active[left] & table.active[right], logw[left] + table.weight[right]
 
 
-def _pairs(space: Space, table: Literals, reproduced: Words, clean: Words, likelihood: _Likelihood) -> Iterator[Part]:
+def _pairs(space: Space, table: Literals, found: _Found) -> None:
     """Two independent causes of up to two factors each."""
     n = len(space.suspects)
+    if n < 2:
+        return
     everything = np.arange(len(table))
     ones = everything[:, None]
-    twos, twos_active, twos_weight = _extend(table, everything, ones, table.active, table.weight)
+    twos, twos_active, twos_weight = _extend(table, everything, ones, table.active, table.weight, found)
     members = np.concatenate([np.pad(ones, ((0, 0), (0, 1)), constant_values=-1), twos])
     active = np.concatenate([table.active, twos_active])
     # A conjunction of one factor is as likely in a pair as one of two.
     logw = np.concatenate([table.weight - log(n), twos_weight - log(comb(n, 2))])
-    wrong = count(active & clean)
     if len(members) > MAX_CONJUNCTIONS:
-        best = np.argsort(3.0 * wrong - logw - 0.3 * count(active & reproduced), kind="stable")[:MAX_CONJUNCTIONS]
-        best.sort()
+        best = np.sort(np.argsort(-found.promise(active, logw), kind="stable")[:MAX_CONJUNCTIONS])
         members, active, logw = members[best], active[best], logw[best]
     factors = np.where(members >= 0, table.factor[members], -1)
-    full = int(count(reproduced))
+    full = int(count(found.reproduced))
     for start in range(0, len(members), 256):
         i, j = np.meshgrid(np.arange(start, min(start + 256, len(members))), np.arange(len(members)), indexing="ij")
         i, j = i[j > i], j[j > i]
-        both = active[i] | active[j]
-        fits = count(both & reproduced) == full
-        i, j, both = i[fits], j[fits], both[fits]
+        fits = count((active[i] | active[j]) & found.reproduced) == full
+        i, j = i[fits], j[fits]
         apart = np.ones(len(i), dtype=np.bool_)
         for x in (0, 1):
             for y in (0, 1):
                 apart &= (factors[i, x] != factors[j, y]) | (factors[i, x] < 0)
-        i, j, both = i[apart], j[apart], both[apart]
-        if not len(i):
-            continue
-        logl, rate, always = likelihood.of(both, reproduced, clean)
-        index = np.full((len(i), 2, 3), -1, dtype=np.int64)
-        index[:, 0, :2], index[:, 1, :2] = members[i], members[j]
-        yield index, logl + logw[i] + logw[j] + log(PRIOR_PAIR / 2), rate, always
+        i, j = i[apart], j[apart]
+        found.weigh(
+            active[i] | active[j],
+            logw[i] + logw[j] + log(PRIOR_PAIR / 2),
+            lambda keep, i=i, j=j: _slots(members[i[keep]], members[j[keep]]),
+        )
 
 
-def _slots(members: IntArray) -> IntArray:
-    index = np.full((len(members), 2, 3), -1, dtype=np.int64)
-    index[:, 0, : members.shape[1]] = members
+def _slots(first: IntArray, second: IntArray | None = None) -> IntArray:
+    """The literals of one or two causes of each hypothesis, in their places."""
+    index = np.full((len(first), 2, 3), -1, dtype=np.int64)
+    index[:, 0, : first.shape[1]] = first
+    if second is not None:
+        index[:, 1, : second.shape[1]] = second
     return index
 
 
-def _without_factors(seen: Observations, likelihood: _Likelihood) -> Part:
+def _without_factors(seen: Observations, found: _Found) -> None:
     """Elsewhere, then another shape: each configuration fails at a rate of its own."""
+    likelihood = found.likelihood
     failed, passed = likelihood.failed, likelihood.passed
     odd = 0.0
     rows = seen.rows[seen.informative]
@@ -253,28 +284,28 @@ def _without_factors(seen: Observations, likelihood: _Likelihood) -> Part:
     for row in np.unique(rows, axis=0) if len(rows) else rows:
         here = (rows == row).all(axis=1)
         odd += log(_beta(int(outcome[here].sum()) + 1, int((~outcome[here]).sum()) + 1))
-    return (
-        np.full((2, 2, 3), -1, dtype=np.int64),
+    places = np.stack([_slots(np.empty((1, 0), np.int64))[0], np.full((2, 3), ANOTHER)])
+    found.add(
         np.array([log(PRIOR_ELSEWHERE) + likelihood.log[failed, passed], log(PRIOR_OTHER_SHAPE) + odd]),
         np.array([likelihood.rate[failed, passed], 1.0]),
         np.array([likelihood.always[failed, passed], 0.0]),
+        lambda keep: places[keep],
     )
 
 
-def _grouped(
-    space: Space, table: Literals, conjunctions: IntArray, total: int, kept: IntArray
-) -> tuple[tuple[Group, ...], IntArray]:
-    factors = np.where(conjunctions >= 0, table.factor[conjunctions], -1) if len(table) else conjunctions
-    flat = factors.reshape(len(factors), -1).copy()
-    flat[kept == total - 1] = -2  # another shape
-    unique, inverse = np.unique(flat, axis=0, return_inverse=True)
+def _grouped(table: Literals, conjunctions: IntArray) -> tuple[tuple[Group, ...], IntArray]:
+    """The groups, and the group of each hypothesis. Two causes come in either order."""
+    factors = conjunctions
+    if len(table):
+        factors = np.where(conjunctions >= 0, table.factor[np.maximum(conjunctions, 0)], conjunctions)
+    unique, inverse = np.unique(factors.reshape(len(factors), -1), axis=0, return_inverse=True)
     index: dict[Group, int] = {}
-    number = [index.setdefault(_group(row), len(index)) for row in unique]  # two causes come in either order
+    number = [index.setdefault(_group(row), len(index)) for row in unique]
     return tuple(index), np.array(number, dtype=np.int64)[np.asarray(inverse).reshape(-1)]
 
 
 def _group(factors: IntArray) -> Group:
-    if factors[0] == -2:
+    if factors[0] == ANOTHER:
         return OTHER_SHAPE
     causes = (tuple(int(f) for f in half if f >= 0) for half in (factors[:3], factors[3:]))
     return tuple(sorted(c for c in causes if c))
