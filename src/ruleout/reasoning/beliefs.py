@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb, lgamma, log
 
 import numpy as np
@@ -208,7 +208,7 @@ def _alone(space: Space, table: Literals, found: _Found) -> None:
     order = np.flatnonzero(table.covers)
     members, active, logw = order[:, None], table.active[order], table.weight[order]
     for size in range(1, min(3, n) + 1):
-        found.weigh(active, logw + log(PRIOR_ORDER[size - 1] / comb(n, size)), lambda keep, m=members: _slots(m[keep]))
+        found.weigh(active, logw + log(PRIOR_ORDER[size - 1] / comb(n, size)), partial(_selected, members))
         if size < 3:
             members, active, logw = _extend(table, order, members, active, logw, found)
 
@@ -261,7 +261,7 @@ def _pairs(space: Space, table: Literals, found: _Found) -> None:
         found.weigh(
             active[i] | active[j],
             logw[i] + logw[j] + log(PRIOR_PAIR / 2),
-            lambda keep, i=i, j=j: _slots(members[i[keep]], members[j[keep]]),
+            partial(_selected, members[i], members[j]),
         )
 
 
@@ -272,6 +272,12 @@ def _slots(first: IntArray, second: IntArray | None = None) -> IntArray:
     if second is not None:
         index[:, 1, : second.shape[1]] = second
     return index
+
+
+def _selected(first: IntArray, *second_and_keep: IntArray) -> IntArray:
+    """The slots of some of the hypotheses: the last argument says of which."""
+    *second, keep = second_and_keep
+    return _slots(first[keep], *(members[keep] for members in second))
 
 
 def _without_factors(seen: Observations, found: _Found) -> None:
@@ -289,7 +295,7 @@ def _without_factors(seen: Observations, found: _Found) -> None:
         np.array([log(PRIOR_ELSEWHERE) + likelihood.log[failed, passed], log(PRIOR_OTHER_SHAPE) + odd]),
         np.array([likelihood.rate[failed, passed], 1.0]),
         np.array([likelihood.always[failed, passed], 0.0]),
-        lambda keep: places[keep],
+        places.__getitem__,
     )
 
 
