@@ -261,7 +261,7 @@ def _checked(tree: Tree, spec: _Case) -> Case:
     keep = _levels(tree, ("keep",), known, spec.keep)
     for factor, levels in spec.cost.levels.items():
         for level in levels:
-            _levels(tree, ("cost", "levels", factor), known, {factor: level})
+            _level(tree, ("cost", "levels", factor, level), known, factor, level)
     return Case(
         name=spec.name,
         engine=spec.engine,
@@ -361,13 +361,16 @@ def _distinct_targets(tree: Tree, factors: tuple[Factor, ...]) -> None:
 def _levels(tree: Tree, path: yamltree.Path, known: Mapping[str, Factor], levels: Mapping[str, str]) -> Configuration:
     """Levels that a person named, checked against the factors."""
     for name, level in levels.items():
-        where = (*path, name)
-        if name not in known:
-            close = get_close_matches(name, known, 1)
-            remedy = f"Did you mean {close[0]}?" if close else f"Factors: {', '.join(known) or 'none'}."
-            raise tree.error(where, f"{path[0]}: unknown factor {name}", remedy)
-        if level not in known[name].levels:
-            raise tree.error(
-                where, f'{path[0]}: factor {name} has no level "{level}"', f"Levels: {', '.join(known[name].levels)}."
-            )
+        _level(tree, (*path, name), known, name, level)
     return Configuration(levels)
+
+
+def _level(tree: Tree, where: yamltree.Path, known: Mapping[str, Factor], name: str, level: str) -> None:
+    if name not in known:
+        close = get_close_matches(name, known, 1)
+        remedy = f"Did you mean {close[0]}?" if close else f"Factors: {', '.join(known) or 'none'}."
+        raise tree.error(where, f"{where[0]}: unknown factor {name}", remedy)
+    if level not in known[name].levels:
+        raise tree.error(
+            where, f'{where[0]}: factor {name} has no level "{level}"', f"Levels: {', '.join(known[name].levels)}."
+        )

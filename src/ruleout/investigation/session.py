@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import engine_named
-from ruleout.investigation.casefile import parse_case
+from ruleout.investigation.casefile import parse_case, read_case
 from ruleout.investigation.folder import HOME, Folder, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.listener import Listener
@@ -105,7 +105,7 @@ def find(name: str | None, home: Path | None) -> Folder:
     path = Path(name)
     candidates = [root / name, path.absolute()]
     if path.is_file() and path.suffix in (".yaml", ".yml"):
-        candidates.insert(0, root / parse_case(path.read_text(encoding="utf-8"), path.name).name)
+        candidates.insert(0, root / read_case(path).name)
     for candidate in candidates:
         folder = Folder(candidate)
         if folder.exists:

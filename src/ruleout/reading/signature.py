@@ -44,6 +44,8 @@ _LIBRARY = re.compile(
     r"|_exception_handler|routing|__init__|eval_frame|_classes|library|<frozen [^>]*>)(?:\.py)?:"
 )
 _QUOTED = re.compile(r"'([\w.\-]{2,60})'|`([\w.\-]{2,60})`")
+_DECIDING = re.compile(r"\bHTTP [1-5]\d\d\b|\bexited with code \d+|\bSIG[A-Z]{2,}\d*")
+"""A status, an exit code, a signal: numbers that tell what happened, not where or how much."""
 _LONGEST = 600
 _GENERIC = 4
 """Letters a message needs to be telling."""
@@ -82,6 +84,7 @@ def signature(class_: FailureClass, exception: str, message: str, frames: tuple[
     """Twelve hexadecimal digits for the normalised failure; see the module for what counts."""
     normal = normalise(message)
     parts = [class_.value, "" if device_assertion(message) else _short(exception), normal]
+    parts += sorted(set(_DECIDING.findall(message[:_LONGEST])))
     if _generic(normal):
         own = [frame for frame in frames if not _LIBRARY.match(frame)]
         parts += (own or list(frames))[-1:]
@@ -97,8 +100,9 @@ def similar(a: Failing, b: Failing) -> bool:
     """Whether two failures are the same one, as far as their messages can tell.
 
     The class agrees; so does the type of the exception, where both have one; the normalised messages agree to at least
-    `SIMILAR` percent and do not name different things in quotes. For asynchronous CUDA errors neither the exception nor
-    the stack counts, only the device's assertion: a report that lost it agrees with any.
+    `SIMILAR` percent and do not name different things in quotes, nor different statuses, exit codes or signals. For
+    asynchronous CUDA errors neither the exception nor the stack counts, only the device's assertion: a report that lost
+    it agrees with any.
     """
     if a.class_ is not b.class_:
         return False
@@ -106,6 +110,9 @@ def similar(a: Failing, b: Failing) -> bool:
         if device_assertion(a.message) != device_assertion(b.message):
             return True
     elif a.exception and b.exception and _short(a.exception) != _short(b.exception):
+        return False
+    told = [set(_DECIDING.findall(failing.message[:_LONGEST])) for failing in (a, b)]
+    if all(told) and not told[0] & told[1]:
         return False
     left, right = normalise(a.message), normalise(b.message)
     if left == right:

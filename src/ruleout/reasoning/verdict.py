@@ -41,6 +41,7 @@ SHOWN = 8
 RULED_OUT = 0.01
 FAVOURED = 0.5
 SURELY = 0.95
+LIKELY_ELSEWHERE = 0.9
 
 
 def claim(space: Space, group: Group) -> str:
@@ -107,6 +108,8 @@ class _Conclusion:
     def _status(self, stopped: VerdictStatus | None) -> VerdictStatus:
         if self.assessment.settled:
             return VerdictStatus.ELSEWHERE if self.leader == ELSEWHERE else VerdictStatus.ISOLATED
+        if self.leader == ELSEWHERE and self.assessment.step is None and self.probability >= LIKELY_ELSEWHERE:
+            return VerdictStatus.ELSEWHERE  # what is left are levels that cannot be run; the report names them
         return stopped or VerdictStatus.NARROWED
 
     def _probability_of(self, group: Group) -> float:
@@ -189,9 +192,17 @@ class _Conclusion:
         out = []
         for f in self.space.suspects:
             if self.beliefs.marginal(f) < RULED_OUT and len(self._tried(f)) == self.space.sizes[f]:
-                moved = self.seen.reproduced & (self.seen.rows[:, f] != 0)
-                out.append(RuledOut(self.space.names[f], tuple(self.seen.ids[i] for i in np.flatnonzero(moved))))
+                out.append(RuledOut(self.space.names[f], self._failed_all_the_same(f)))
         return tuple(out)
+
+    def _failed_all_the_same(self, f: int) -> tuple[int, ...]:
+        """For each level but the baseline's, the first trial that failed with it."""
+        found = set()
+        for level in range(1, int(self.space.sizes[f])):
+            rows = np.flatnonzero(self.seen.reproduced & (self.seen.rows[:, f] == level))
+            if len(rows):
+                found.add(self.seen.ids[int(rows[0])])
+        return tuple(sorted(found))
 
     def _not_ruled_out(self) -> tuple[NotRuledOut, ...]:
         out = {r.factor for r in self._ruled_out()}
@@ -266,11 +277,12 @@ class _Conclusion:
             return ""
         if self.leader == OTHER_SHAPE:
             return "no set of up to two causes explains the trials: there may be more causes, or more factors in one"
-        stuck = [n.factor for n in self._not_ruled_out() if len(n.tried) == 1 and n.untried]
-        if stuck and self.assessment.step is None:
-            return f"never varied without another failure: {', '.join(stuck)}; each may still take part"
         if self.assessment.step is not None:
             return "there are trials left that would tell more"
+        masked = {(f, level) for m in self._masked() for f, level in m.configuration.items()}
+        stuck = [f"{n.factor}={x}" for n in self._not_ruled_out() for x in n.untried if (n.factor, x) in masked]
+        if stuck:
+            return f"never run without another failure, so its factor may still take part: {', '.join(stuck)}"
         lacking = [m.purpose for m in self.confirmer.missing()] if self._causes() else []
         if lacking and self.probability >= FAVOURED:
             return f"not confirmed: no trial left for it ({lacking[0]})"

@@ -21,15 +21,21 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
                BEGIN SELECT RAISE(ABORT, 'events are only added to'); END""",
         ),
     ),
+    (
+        "0002 replacing is changing",
+        (
+            """CREATE TRIGGER events_are_not_replaced BEFORE INSERT ON events
+               WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
+               BEGIN SELECT RAISE(ABORT, 'events are only added to'); END""",
+        ),
+    ),
 )
 
 
 def migrate(db: sqlite3.Connection) -> None:
     """Take the steps that are missing, each in a transaction. Raises sqlite3.DatabaseError."""
     db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP)")
-    done = {row[0] for row in db.execute("SELECT name FROM migrations")}
-    if done - {name for name, _ in STEPS}:
-        raise sqlite3.DatabaseError("made by a newer version of ruleout")
+    done = steps_taken(db)
     for name, statements in STEPS:
         if name in done:
             continue
@@ -38,3 +44,11 @@ def migrate(db: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
         db.execute("COMMIT")
+
+
+def steps_taken(db: sqlite3.Connection) -> set[str]:
+    """The steps so far. Raises sqlite3.DatabaseError when there is no ledger, or one with steps that are not known."""
+    done = {row[0] for row in db.execute("SELECT name FROM migrations")}
+    if done - {name for name, _ in STEPS}:
+        raise sqlite3.DatabaseError("made by a newer version of ruleout")
+    return done

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from ruleout.model import MissingError, UsageError
-from ruleout.store.migrations import migrate
+from ruleout.store.migrations import migrate, steps_taken
 
 DATABASE = "ruleout.db"
 
@@ -56,6 +56,7 @@ class Store:
                 migrate(self._db)
             else:
                 self._db = sqlite3.connect(f"file:{_quoted(self.path)}?mode=ro", uri=True, timeout=10)
+                steps_taken(self._db)
                 self._db.execute("SELECT 1 FROM events LIMIT 1")
         except sqlite3.DatabaseError as problem:
             self._unlock()

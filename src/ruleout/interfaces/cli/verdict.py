@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.investigation.folder import Folder
-from ruleout.model import Case, OutcomeKind, Verdict, VerdictStatus
+from ruleout.model import Case, NotRuledOut, OutcomeKind, Verdict, VerdictStatus
 from ruleout.report import words
 
 STYLES = {
@@ -24,17 +24,20 @@ STYLES = {
 }
 
 
+LABEL = 29
+
+
 def tell_verdict(case: Case, verdict: Verdict, folder: Folder) -> None:
     """Print the answer on stdout."""
     console = answer_console()
     mark, style = STYLES[verdict.status]
     console.print(Text(f"{mark} {_headline(verdict)}", f"bold {style}"))
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(no_wrap=True)
-    facts.add_column(overflow="fold")
     for label, text in _facts(case, verdict):
-        facts.add_row(Text(f"  {label}", "dim"), Text(text))
-    console.print(facts)
+        room = max(20, console.width - LABEL - 1)
+        first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
+        for line in rest:
+            console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(sum(t.minutes for t in verdict.trials))
     here = Path.cwd()
     record = folder.findings.relative_to(here) if folder.findings.is_relative_to(here) else folder.findings
@@ -58,6 +61,10 @@ def _headline(verdict: Verdict) -> str:
         VerdictStatus.INTERRUPTED: "Interrupted, not isolated",
     }[verdict.status]
     return f"{name}: likeliest ({sure}) is {causes}" if causes else name
+
+
+def _open(factor: NotRuledOut) -> str:
+    return f"{factor.factor} (untried: {', '.join(factor.untried)})" if factor.untried else factor.factor
 
 
 def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -87,9 +94,8 @@ def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
-    for open_ in verdict.not_ruled_out:
-        untried = f"; untried {', '.join(open_.untried)}" if open_.untried else ""
-        yield "Not ruled out", f"{open_.factor}: tried {', '.join(open_.tried)}{untried}"
+    if verdict.not_ruled_out:
+        yield "Not ruled out", ", ".join(_open(n) for n in verdict.not_ruled_out)
     if verdict.masked:
         yield "Masked", ", ".join(f"trial {m.trial}" for m in verdict.masked) + ": failed otherwise, says nothing"
     if verdict.never_varied:
