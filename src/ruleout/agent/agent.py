@@ -49,6 +49,7 @@ LAST_WORDS_S = 1.0  # what an answer in flight gets to arrive after the engine's
 LOST_GRACE_S = 3.0  # the most grace an engine gets once nobody waits for it
 STUBBORN_S = 10.0  # how long SIGKILL is repeated (a process in the driver dies late) before we call it left over
 GATHER_S, ASK_S = 15.0, 5.0  # all gathering; one page or one command
+NO_ROOM = 64 << 10  # with less than this left on the disk, nothing that was recorded is sure to be whole
 MIRROR_BYTES = (
     64 << 20
 )  # what a reader that is stopped may leave unread before it is given up (the spool has all of it)
@@ -128,6 +129,16 @@ class Journal:
         poll.register(1, select.POLLOUT)
         while self.backlog and poll.poll(patience_s * 1000):
             self.flush()
+
+
+def room_trouble(spool: str) -> str:
+    """Told if the disk is so full that the engine's log or our events may have been cut off; else nothing."""
+    try:
+        disk = os.statvfs(spool)
+    except OSError as trouble:
+        return "events.jsonl is gone: %s" % trouble
+    full = disk.f_blocks > 0 and disk.f_bavail * disk.f_frsize < NO_ROOM
+    return "no room was left on the disk of events.jsonl: what is recorded may be cut off" if full else ""
 
 
 def read_events(path: str) -> list[Json]:
@@ -795,6 +806,7 @@ class Agent:
                 part()
             except Exception as trouble:
                 end.detail = "; ".join(filter(None, (end.detail, _own_trouble(trouble).detail)))
+        self.journal.trouble = self.journal.trouble or room_trouble(self.trial["spool"])
         if self.journal.trouble:
             end.detail = "; ".join(filter(None, (end.detail, self.journal.trouble)))
         self.emit("end", reason=end.reason, detail=end.detail)

@@ -11,6 +11,10 @@ from ruleout.model import Case, MissingError, UsageError
 from ruleout.store import DATABASE
 
 HOME = "ruleout"
+LEAST_ROOM = 8 << 20
+"""Bytes that have to be free before a trial is launched."""
+NO_ROOM = 64 << 10
+"""With less than this left, a log or an answer may have been cut off, and an engine may have failed of that alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,17 @@ class Folder:
     def log(self, number: int) -> str:
         """The server's log of a trial, relative to the folder."""
         return f"trials/{number:04d}/server.log"
+
+
+def require_room(folder: Path, least: int = LEAST_ROOM) -> None:
+    """Raises MissingError when the disk of that folder has less room than that."""
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    if disk.f_blocks and free < least:
+        raise MissingError(
+            f"{folder}: only {free >> 10} KiB are left on this disk; a trial needs {LEAST_ROOM >> 20} MiB at the least",
+            "Make room there, then go on with --resume; or name a folder elsewhere with --dir.",
+        )
 
 
 def write_whole(path: Path, text: str) -> None:

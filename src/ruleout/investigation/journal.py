@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, Pivot, Trial, Verdict
+from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Trial, Verdict
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -109,6 +109,8 @@ class Journal:
         elif kind == "finished" and trial is not None:
             plan = self.open.pop(trial)
             outcome = from_json(Outcome, body["outcome"])
+            if self.target is None and outcome.kind is OutcomeKind.REPRODUCED:
+                self.target = outcome.failure  # not an event of its own: a crash could come between the two
             self._trials[trial] = Trial(
                 trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"]
             )

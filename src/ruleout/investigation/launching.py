@@ -12,7 +12,7 @@ from typing import Any
 from ruleout.engines import Engine, Launch, Request
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.running import noted
-from ruleout.model import Case, Configuration, Mode
+from ruleout.model import Case, Configuration, Mode, UsageError
 from ruleout.runners.base import Event, Runner
 
 LOG_BYTES = 8 << 30
@@ -55,10 +55,17 @@ def prepare(case: Case, engine: Engine, configuration: Configuration, number: in
 
     Raises UsageError when a factor cannot be set on this command.
     """
+    refuse_elsewhere(case)
     requests = engine.requests(case, configuration)
     launch = engine.launch(case, configuration)
     token = secrets.token_hex(8)
     return Prepared(spool, token, requests, _document(case, launch, requests, number, token, spool, cwd))
+
+
+def refuse_elsewhere(case: Case) -> None:
+    """Raises UsageError when the case is to be run on another host."""
+    if case.host != "local":
+        raise UsageError(f"case {case.name}: host {case.host} is not supported yet", "Run ruleout on that host itself.")
 
 
 def _document(

@@ -21,6 +21,9 @@ class Listener(Protocol):
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""
 
+    def interrupted(self) -> None:
+        """A Ctrl-C ended the trial under way; what follows is short and should not be cut off."""
+
 
 class Silent:
     """Watches nothing."""
@@ -32,4 +35,7 @@ class Silent:
         """Nothing."""
 
     def finished(self, trial: Trial) -> None:
+        """Nothing."""
+
+    def interrupted(self) -> None:
         """Nothing."""

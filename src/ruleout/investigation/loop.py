@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import Engine
-from ruleout.investigation.folder import Folder, write_whole
+from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
-from ruleout.investigation.launching import prepare
+from ruleout.investigation.launching import prepare, refuse_elsewhere
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.run import Run, read_run
 from ruleout.model import (
@@ -24,9 +25,9 @@ from ruleout.model import (
     MissingError,
     OutcomeKind,
     Trial,
-    UsageError,
     Verdict,
     VerdictStatus,
+    Workaround,
 )
 from ruleout.model.codec import to_json
 from ruleout.reasoning import Assessment, assess, conclude, leading_claim
@@ -59,8 +60,8 @@ class Investigation:
             self._recover()
             verdict = self._trials(budget)
         except KeyboardInterrupt:
-            for number in list(self.journal.open):
-                self.journal.add("abandoned", number, reason="interrupted")
+            self.listener.interrupted()
+            self._recover()
             verdict = self._conclude(None, VerdictStatus.INTERRUPTED)
         self.journal.add("verdict", verdict=to_json(verdict))
         return verdict
@@ -75,8 +76,10 @@ class Investigation:
                 step, purpose = self.case.baseline, "the baseline"
             else:
                 assessment = self._assess(trials)
-                if self._workaround_found(trials):
-                    return self._conclude(assessment, VerdictStatus.WORKAROUND)
+                if found := self._workarounds(trials):
+                    verdict = self._conclude(assessment, VerdictStatus.WORKAROUND)
+                    # The reasoning asks for more clean runs where the failure may be rare; here the first one is it.
+                    return verdict if verdict.workarounds else replace(verdict, workarounds=found)
                 if assessment.step is not None:
                     step, purpose = assessment.step.configuration, assessment.step.purpose
             if step is None:
@@ -128,6 +131,7 @@ class Investigation:
 
     def _trial(self, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
         number = self.journal.next_number
+        require_room(self.folder.path)
         spool = self.folder.trial(number)
         prepared = prepare(self.case, self.engine, configuration, number, spool, self.cwd)
         self.journal.planned(number, configuration, purpose, prepared.token)
@@ -136,6 +140,11 @@ class Investigation:
         if prepared.refused:
             self.journal.add("abandoned", number, reason=prepared.refused)
             raise MissingError(f"trial {number}: {prepared.refused}", "Then go on with --resume.")
+        try:
+            require_room(self.folder.path, NO_ROOM)
+        except MissingError as problem:
+            self.journal.add("abandoned", number, reason=problem.what)
+            raise
         self._judged(number, self._read(number, configuration, events))
 
     def _read(self, number: int, configuration: Configuration, events: Sequence[Event]) -> Run:
@@ -147,12 +156,10 @@ class Investigation:
     def _judged(self, number: int, run: Run) -> None:
         outcome = judge(self.journal.target, run, self.case.target)
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
-        if self.journal.target is None and outcome.kind is OutcomeKind.REPRODUCED and outcome.failure is not None:
-            self.journal.add("target", number, failure=to_json(outcome.failure))
         self.listener.finished(trial)
 
     def _recover(self) -> None:
-        """Trials that were under way when an earlier ruleout died: finished ones count, others are begun again."""
+        """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""
         for number, plan in list(self.journal.open.items()):
             events = list(self.runner.recover(self.folder.trial(number)))
             run = self._read(number, plan.configuration, events)
@@ -161,20 +168,23 @@ class Investigation:
             else:
                 self._judged(number, run)
 
-    def _workaround_found(self, trials: tuple[Trial, ...]) -> bool:
-        return self.case.goal is Goal.WORKAROUND and any(
-            t.outcome is not None
-            and t.outcome.kind is OutcomeKind.CLEAN
-            and all(t.configuration.get(f) == level for f, level in self.case.keep.items())
+    def _workarounds(self, trials: tuple[Trial, ...]) -> tuple[Workaround, ...]:
+        """The clean trials that leave what is to be kept, if that is the goal."""
+        if self.case.goal is not Goal.WORKAROUND:
+            return ()
+        return tuple(
+            Workaround(t.configuration.difference(self.case.baseline), t.id)
             for t in trials
-            if t.configuration != self.case.baseline
+            if t.outcome is not None
+            and t.outcome.kind is OutcomeKind.CLEAN
+            and t.configuration != self.case.baseline
+            and all(t.configuration.get(f) == level for f, level in self.case.keep.items())
         )
 
 
 def check_launches(case: Case, engine: Engine) -> None:
     """Every level can be set on the command, before any of them costs a trial. Raises UsageError."""
-    if case.host != "local":
-        raise UsageError(f"case {case.name}: host {case.host} is not supported yet", "Run ruleout on that host itself.")
+    refuse_elsewhere(case)
     baseline = case.baseline
     rows = [baseline, *(baseline.moved({f.name: level}) for f in case.factors for level in f.others)]
     for configuration in rows:

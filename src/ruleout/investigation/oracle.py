@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ruleout.engines import engine_named, recognise
 from ruleout.engines.making import cache_folder
+from ruleout.investigation.folder import NO_ROOM, require_room
 from ruleout.investigation.judging import fits
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import Run, read_run
@@ -66,7 +67,9 @@ def check(case: Case, target: Target | None, repeat: int, runner: Runner) -> Ans
     for number in range(1, repeat + 1):
         with _spool() as spool:
             prepared = prepare(case, engine, Configuration(), number, spool, Path.cwd())
+            require_room(spool)
             events = prepared.run(runner, lambda event: None)
+            require_room(spool, NO_ROOM)
             answer = _answer(read_run(case, engine, prepared.requests, spool, events), prepared, target)
         if answer.result == "reproduced":
             return answer
@@ -77,7 +80,7 @@ def check(case: Case, target: Target | None, repeat: int, runner: Runner) -> Ans
 
 def _answer(run: Run, prepared: Prepared, target: Target | None) -> Answer:
     if prepared.refused:
-        raise MissingError(prepared.refused, "")
+        raise MissingError(prepared.refused, "Then run the check again.")
     if run.broken_off:
         raise MissingError(f"the trial was broken off: {run.broken_off}", "Run the check again.")
     if run.failure is None:

@@ -70,7 +70,7 @@ class _RunReader:
         failure, steps = None, 0
         if self.end["reason"] in BROKEN_OFF:
             broken_off = str(self.end.get("detail") or self.end["reason"])
-        elif self.end["reason"] == "limit" and "log" in str(self.end.get("detail")):
+        elif self._cut_short():
             broken_off = str(self.end["detail"])
         elif self.case.mode is Mode.JOB:
             failure = self._job()
@@ -89,6 +89,11 @@ class _RunReader:
             sequence.append(failure.exposure.stage)
         reached = sequence[-1] if sequence else Stage.UNKNOWN
         return Run(failure, reached, tuple(sequence), steps, broken_off, self._minutes())
+
+    def _cut_short(self) -> bool:
+        """The record is not whole: the log came to its limit, or there was no room for the events."""
+        detail = str(self.end.get("detail"))
+        return "events.jsonl" in detail or (self.end["reason"] == "limit" and "log" in detail)
 
     # -- what can fail -----------------------------------------------------------------------------------------
 

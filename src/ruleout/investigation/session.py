@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ruleout.engines import engine_named
 from ruleout.investigation.casefile import parse_case, read_case
-from ruleout.investigation.folder import HOME, Folder, write_whole
+from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
@@ -35,9 +35,11 @@ def investigate(
     if resume:
         if not folder.exists:
             raise UsageError(f"{folder.path}: nothing to go on with", "Leave out --resume to start.")
-        case = unchanged(stored_case(folder), case)
+        if folder.case.exists() or read_journal(folder).next_number > 1:
+            case = unchanged(stored_case(folder), case)
     else:
         folder.create()
+    require_room(folder.path)
     with Store(folder.path, writing=True) as store:
         write_whole(folder.case, text)
         journal = Journal.read(store)

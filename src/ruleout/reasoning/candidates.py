@@ -13,7 +13,7 @@ from ruleout.reasoning.beliefs import OTHER_SHAPE, Beliefs
 from ruleout.reasoning.masks import Masks
 from ruleout.reasoning.space import BoolArray, FloatArray, IntArray, Space
 
-LEADERS = 6
+LEADERS = 8
 DRAWS = 5
 SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 PER_SHARE = 24
@@ -28,11 +28,13 @@ class Proposer:
         self._never = [{self.space.names.index(f): _level(self.space, f, v) for f, v in n.items()} for n in case.never]
         self._movable = np.flatnonzero(self.space.sizes > 1)
         self._appeal = self._level_appeal()
+        self._cheap = self._kept_by_proxies()
 
     def candidates(self) -> IntArray:
         """Rows to choose from, without repetitions, none of them forbidden or known to be masked."""
         rows = [*self._singles(), *self._about_leaders(), *self._shares(), *self._from_clean()]
         rows += [self.trimmed(row) for row in rows]
+        rows += [self.cheaply(row) for row in rows if self._cheap is not None]
         return self.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)))
 
     def allowed(self, rows: IntArray, repeat: bool = False) -> IntArray:
@@ -48,6 +50,20 @@ class Proposer:
         for row in done:
             keep &= (rows != row).any(axis=1)
         return rows[keep]
+
+    def cheaply(self, row: IntArray) -> IntArray:
+        """The row with the proxies as they were seen to keep the failure."""
+        row = row.copy()
+        if self._cheap is not None:
+            row[list(self.space.proxies)] = self._cheap
+        return row
+
+    def _kept_by_proxies(self) -> IntArray | None:
+        """The setting with most proxies moved under which the target was seen; None when there is none."""
+        seen = self.beliefs.seen
+        settings = seen.rows[seen.reproduced][:, list(self.space.proxies)]
+        moved = np.count_nonzero(settings, axis=1)
+        return settings[int(moved.argmax())] if moved.any() else None
 
     def everything_else(self, held: set[int], moved: dict[int, int] | None = None) -> IntArray:
         """A row with the held factors at their baseline and every other one moved, to levels that tell most."""
@@ -71,6 +87,16 @@ class Proposer:
             row = without[int(self.masks.risk(without).argmin())]
         return row
 
+    def half(self) -> IntArray:
+        """Half of the factors moved, drawn at random."""
+        return self._share(0.5)
+
+    def alone(self, f: int) -> list[IntArray]:
+        """One factor moved by itself, to each of its levels."""
+        rows = np.zeros((int(self.space.sizes[f]) - 1, len(self.space)), dtype=np.int64)
+        rows[:, f] = np.arange(1, self.space.sizes[f])
+        return list(rows)
+
     def _level_appeal(self) -> list[FloatArray]:
         """How much each level invites: unseen ones more, blamed ones less, the baseline not at all."""
         seen = self.beliefs.seen
@@ -90,13 +116,7 @@ class Proposer:
         return int(self.rng.choice(len(self._appeal[f]), p=self._appeal[f]))
 
     def _singles(self) -> list[IntArray]:
-        rows = []
-        for f in self._movable:
-            for level in range(1, int(self.space.sizes[f])):
-                row = np.zeros(len(self.space), dtype=np.int64)
-                row[f] = level
-                rows.append(row)
-        return rows
+        return [row for f in self.space.suspects for row in self.alone(f)]
 
     def _about_leaders(self) -> list[IntArray]:
         order = np.argsort(-self.beliefs.of_group, kind="stable")[:LEADERS]
@@ -108,18 +128,23 @@ class Proposer:
                 rows.append(self.everything_else(factors))
                 for f in factors:
                     rows.append(self.everything_else(factors, {f: self._draw(f)}))
+                # All its causes switched off, nothing else touched: clean if this is all of them.
+                off = np.zeros(len(self.space), dtype=np.int64)
+                for cause in group:
+                    f = int(self.rng.choice(cause))
+                    off[f] = self._draw(f)
+                rows.append(off)
         return rows
 
     def _shares(self) -> list[IntArray]:
-        rows = []
-        for share in SHARES:
-            for _ in range(PER_SHARE):
-                row = np.zeros(len(self.space), dtype=np.int64)
-                for f in self._movable:
-                    if not self.space.proxy[f] and self.rng.random() < share:
-                        row[f] = self._draw(int(f))
-                rows.append(row)
-        return rows
+        return [self._share(share) for share in SHARES for _ in range(PER_SHARE)]
+
+    def _share(self, share: float) -> IntArray:
+        row = np.zeros(len(self.space), dtype=np.int64)
+        for f in self.space.suspects:
+            if self.rng.random() < share:
+                row[f] = self._draw(f)
+        return row
 
     def _from_clean(self) -> list[IntArray]:
         seen = self.beliefs.seen

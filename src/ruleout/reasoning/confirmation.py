@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil, log
 
 import numpy as np
 
@@ -20,6 +19,8 @@ from ruleout.reasoning.space import FloatArray, IntArray
 
 LUCK = 0.01
 SURELY_ALWAYS = 0.9
+NEARLY_ALWAYS = 0.75
+MOST_RUNS = 30
 CARRIES = 0.5
 UNTESTABLE = 0.9
 BASELINE_RUNS = 3
@@ -27,10 +28,18 @@ DRAWS = 24
 
 
 def runs_needed(beliefs: Beliefs, group: int) -> int:
-    """How many clean runs in a row say that no cause was active."""
-    if beliefs.shows_always(group) >= SURELY_ALWAYS:
-        return 1
-    return max(1, ceil(log(LUCK) / log(1 - min(beliefs.manifest_rate(group), 0.99))))
+    """How many clean runs in a row say that no cause was active: fewer than 1 in 100 would be luck.
+
+    An active cause is clean n times with (1 - always) * E[(1 - m)^n], m being the manifest rate where it is below 1;
+    its distribution after a showings and b misses is Beta(a + 1, b + 1) (Gelman et al., Bayesian Data Analysis, 2.4).
+    """
+    sometimes = 1 - beliefs.shows_always(group)
+    shown, missed = beliefs.showings(group)
+    luck, runs = sometimes, 0
+    while luck > LUCK and runs < MOST_RUNS:
+        luck *= (missed + 1 + runs) / (shown + missed + 2 + runs)
+        runs += 1
+    return max(1, runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,8 @@ class Confirmer:
     def found(self) -> Confirmation:
         """The confirming trials so far."""
         sufficient = [self._id(i) for cause in self.causes for i in self._sufficient(cause)]
+        pairs = [self._counter_trial(cause, f) for cause in self.causes for f in cause]
+        sufficient += [self._id(pair[0]) for pair in pairs if pair is not None]
         necessary = [i for cause in self.causes for f in cause for i in self._necessary(cause, f)]
         complete = self._complete()
         last = max([*sufficient, *necessary, *complete], default=0)
@@ -69,6 +80,11 @@ class Confirmer:
 
     def missing(self) -> Iterator[Missing]:
         """What is still to be made, in the order in which it is made."""
+        surprises = self._surprises()
+        if len(surprises):
+            yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
+        if not self.causes and self._never_apart():
+            yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
         for cause in self.causes:
             if self._uncovered(cause):
                 yield Missing(self._rows_sufficient(cause), f"sufficient: {self._name(cause)} alone, the rest moved")
@@ -146,26 +162,68 @@ class Confirmer:
         return bool((self.proposer.masks.risk(rows) < UNTESTABLE).any())
 
     def _necessary(self, cause: tuple[int, ...], f: int) -> list[int]:
-        for i in self._sufficient(cause):
-            for j in self._clean_rows():
-                differs = np.flatnonzero(self.seen.rows[i] != self.seen.rows[j])
-                if list(differs) == [f]:
-                    return [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[j]))]
-        return []
+        pair = self._counter_trial(cause, f)
+        return [] if pair is None else [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[pair[1]]))]
+
+    def _counter_trial(self, cause: tuple[int, ...], f: int) -> tuple[int, int] | None:
+        """A sufficient trial and one that differs in this factor only and is clean, as rows."""
+        for i in self._bases(cause):
+            for j in self._clean_rows(self.runs):
+                if list(np.flatnonzero(self.seen.rows[i] != self.seen.rows[j])) == [f]:
+                    return i, j
+        return None
+
+    def _bases(self, cause: tuple[int, ...]) -> list[int]:
+        """Sufficient trials to move a factor from: those that are named first, then the ones that move most."""
+        named = self._sufficient(cause)
+        others = sorted(self._sufficient_rows(cause), key=lambda i: -len(self._moved(i)))
+        return [*named, *(i for i in others if i not in named)]
 
     def _complete(self) -> list[int]:
-        for i in self._clean_rows():
+        # Twice at least: it is what a person will do, and one clean run may be luck.
+        for i in self._clean_rows(max(2, self.runs)):
             moved = {int(f) for f in np.flatnonzero(self.seen.rows[i])}
             if moved and moved <= self.factors and all(len(moved & set(c)) == 1 for c in self.causes):
                 return [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[i]))]
         return []
 
-    def _clean_rows(self) -> list[int]:
+    def _surprises(self) -> IntArray:
+        """Configurations that were clean once though the causes were there, of a failure that shows nearly always."""
+        if self.beliefs.manifest_rate(self.group) < NEARLY_ALWAYS:
+            return np.zeros((0, len(self.space)), dtype=np.int64)
+        members = np.flatnonzero(self.beliefs.group == self.group)
+        weight = self.beliefs.probability[members] / self.beliefs.probability[members].sum()
+        active = weight @ self.beliefs.activity(self.seen.rows, members)
+        once = [i for i in np.flatnonzero(self.seen.clean & (active > CARRIES)) if self._runs(i) == 1]
+        return self.seen.rows[once]
+
+    def _runs(self, i: int | np.intp) -> int:
+        return int((self.seen.at(self.seen.rows[int(i)]) & self.seen.informative).sum())
+
+    def _never_apart(self) -> list[tuple[int, int]]:
+        """Pairs of factors of which the first was never moved, and failed, while the second stood still.
+
+        Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
+        """
+        moved = self.seen.rows[self.seen.reproduced] != 0
+        factors = [f for f in self.space.suspects if self._testable(f)]
+        return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
+
+    def _rows_apart(self) -> IntArray:
+        pairs = self._never_apart()
+        rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
+        for f, _ in pairs:  # by itself it is apart from all others
+            rows += self.proposer.alone(f)
+        gain = [sum(bool(row[f]) and not row[g] for f, g in pairs) for row in rows]
+        order = np.argsort(-np.array(gain), kind="stable")
+        return self._allowed([rows[i] for i in order if gain[i]])
+
+    def _clean_rows(self, runs: int) -> list[int]:
         """Trials whose configuration was clean often enough, and never failed."""
         good = []
         for i in np.flatnonzero(self.seen.clean):
             same = self.seen.at(self.seen.rows[i])
-            if not (same & self.seen.reproduced).any() and (same & self.seen.clean).sum() >= self.runs:
+            if not (same & self.seen.reproduced).any() and (same & self.seen.clean).sum() >= runs:
                 good.append(int(i))
         return good
 
@@ -198,7 +256,7 @@ class Confirmer:
         rows = []
         for _ in range(DRAWS):
             row = self.proposer.everything_else(self.factors, moved)
-            rows.append(self.proposer.trimmed(row, set(moved)))
+            rows.append(self.proposer.cheaply(self.proposer.trimmed(row, set(moved))))
         rows = [row for row in rows if {int(f) for f in np.flatnonzero(row)} & uncovered or not uncovered]
         for f in sorted(uncovered - self.factors):
             for level in range(1, int(self.space.sizes[f])):
@@ -223,7 +281,7 @@ class Confirmer:
 
     def _rows_necessary(self, cause: tuple[int, ...], f: int) -> IntArray:
         rows = []
-        for i in self._sufficient(cause):
+        for i in self._bases(cause):
             for level in np.argsort(self.carry[f][: self.space.sizes[f]], kind="stable"):
                 if level and self.carry[f][level] < CARRIES:
                     row = self.seen.rows[i].copy()

@@ -10,19 +10,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ruleout.reasoning.beliefs import SPURIOUS, Beliefs
-from ruleout.reasoning.space import FloatArray, IntArray
+from ruleout.reasoning.beliefs import Beliefs
+from ruleout.reasoning.likelihood import SPURIOUS
+from ruleout.reasoning.space import BoolArray, FloatArray, IntArray
 
 MAX_HYPOTHESES = 3000
 LEVELS_SHARE = 0.1
+TELLS_APART = 0.25
+"""Difference in the chance of a failure by which a trial tells two groups apart."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """For each row: the chance that the target shows if nothing masks it, and the expected information in bits."""
+    """For each row: the chance that the target shows if nothing masks it, and the expected information in bits.
+
+    `by_group` is that chance for each group that was looked at, shape (groups, rows); `mass` is their probability and
+    `groups` their numbers.
+    """
 
     shows: FloatArray
     bits: FloatArray
+    by_group: FloatArray
+    mass: FloatArray
+    groups: IntArray
+
+    def open_questions(self, leading: int, runnable: BoolArray) -> float:
+        """The share of the probability, of what these rows can tell apart, that is not the leader's."""
+        here = self.groups == leading
+        if not here.any() or not runnable.any():
+            return 0.0
+        apart = np.abs(self.by_group[:, runnable] - self.by_group[here][:, runnable]).max(axis=1) > TELLS_APART
+        rivals = float(self.mass[apart & ~here].sum())
+        return rivals / (rivals + float(self.mass[here].sum()))
 
 
 def forecast(beliefs: Beliefs, rows: IntArray) -> Forecast:
@@ -40,7 +59,7 @@ def forecast(beliefs: Beliefs, rows: IntArray) -> Forecast:
     about_causes = _entropy(shows) - mass @ _entropy(by_group)
     about_all = _entropy(shows) - weight @ _entropy(p)
     bits = (1 - LEVELS_SHARE) * about_causes + LEVELS_SHARE * about_all
-    return Forecast(shows, np.maximum(bits, 0.0))
+    return Forecast(shows, np.maximum(bits, 0.0), by_group, mass, beliefs.group[keep][starts])
 
 
 def _entropy(p: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
-PRIOR_LEVEL = 0.03
-PRIOR_PAIR = 0.0015
+PRIOR_LEVEL = 0.025
+PRIOR_PAIR = 0.002
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,11 @@ class Space:
         return np.array([len(levels) for levels in self.levels], dtype=np.int64)
 
     @cached_property
+    def proxies(self) -> tuple[int, ...]:
+        """The factors that only make trials cheaper."""
+        return tuple(f for f in range(len(self)) if self.proxy[f] and len(self.levels[f]) > 1)
+
+    @cached_property
     def suspects(self) -> tuple[int, ...]:
         """The factors that can take part in a cause: those with more than one level that are no proxies."""
         return tuple(f for f in range(len(self)) if not self.proxy[f] and len(self.levels[f]) > 1)
@@ -93,14 +98,15 @@ class Observations:
         """The observations of those trials that have been judged."""
         judged = [t for t in trials if t.outcome is not None]
         kinds = [t.outcome.kind for t in judged if t.outcome is not None]
-        rows = [space.row(t.configuration) for t in judged]
-        return cls(
-            tuple(t.id for t in judged),
-            np.array(rows, dtype=np.int64).reshape(len(judged), len(space)),
-            np.array([k is OutcomeKind.REPRODUCED for k in kinds], dtype=np.bool_),
-            np.array([k is OutcomeKind.CLEAN for k in kinds], dtype=np.bool_),
-            tuple(_label(t) for t in judged),
-        )
+        rows = np.array([space.row(t.configuration) for t in judged], dtype=np.int64).reshape(len(judged), len(space))
+        reproduced = np.array([k is OutcomeKind.REPRODUCED for k in kinds], dtype=np.bool_)
+        clean = np.array([k is OutcomeKind.CLEAN for k in kinds], dtype=np.bool_)
+        # Clean under proxies that were never seen to keep the failure: the proxies may be why. It says nothing.
+        proxies = rows[:, space.proxies]
+        kept = {tuple(p) for p in proxies[reproduced].tolist()} | {(0,) * len(space.proxies)}
+        trusted = np.array([tuple(p) in kept for p in proxies.tolist()], dtype=np.bool_)
+        labels = tuple(_label(t) if ok else "proxy" for t, ok in zip(judged, trusted, strict=True))
+        return cls(tuple(t.id for t in judged), rows, reproduced, clean & trusted, labels)
 
     @cached_property
     def informative(self) -> BoolArray:

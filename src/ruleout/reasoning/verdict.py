@@ -49,7 +49,7 @@ def claim(space: Space, group: Group) -> str:
     if group == ELSEWHERE:
         return "elsewhere: no factor takes part"
     if group == OTHER_SHAPE:
-        return "another shape: more than two causes, or more than three factors together"
+        return "another shape: no set of up to four causes of up to four factors"
     parts = [" together with ".join(f"{space.names[f]}={space.levels[f][0]}" for f in cause) for cause in group]
     return ", and by itself ".join(parts)
 
@@ -108,9 +108,16 @@ class _Conclusion:
     def _status(self, stopped: VerdictStatus | None) -> VerdictStatus:
         if self.assessment.settled:
             return VerdictStatus.ELSEWHERE if self.leader == ELSEWHERE else VerdictStatus.ISOLATED
-        if self.leader == ELSEWHERE and self.assessment.step is None and self.probability >= LIKELY_ELSEWHERE:
-            return VerdictStatus.ELSEWHERE  # what is left are levels that cannot be run; the report names them
+        if self.leader == ELSEWHERE and self.assessment.step is None and self._only_unrunnable_levels_left():
+            return VerdictStatus.ELSEWHERE
         return stopped or VerdictStatus.NARROWED
+
+    def _only_unrunnable_levels_left(self) -> bool:
+        """What speaks against the leader is little, and about levels that could not be run; the report names them."""
+        unrun = {f for f in self.space.suspects if len(self._tried(f)) < self.space.sizes[f]}
+        groups = zip(self.beliefs.groups, self.beliefs.of_group, strict=True)
+        others = sum(p for g, p in groups if g != self.leader and not any(unrun & set(cause) for cause in g))
+        return self.probability >= LIKELY_ELSEWHERE and others < RULED_OUT
 
     def _probability_of(self, group: Group) -> float:
         if group not in self.beliefs.groups:
@@ -276,7 +283,7 @@ class _Conclusion:
         if status in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
             return ""
         if self.leader == OTHER_SHAPE:
-            return "no set of up to two causes explains the trials: there may be more causes, or more factors in one"
+            return "no set of causes that was thought of explains the trials; look at the trials themselves"
         if self.assessment.step is not None:
             return "there are trials left that would tell more"
         masked = {(f, level) for m in self._masked() for f, level in m.configuration.items()}

@@ -11,7 +11,7 @@ def percent(probability: float) -> str:
         return f"{100 * probability:.1f} %"
     if 1 > probability >= 0.9995:
         return "99.9 %"
-    if 0 < probability < 0.005:
+    if 0 < probability < 0.01:
         return "< 1 %"
     return f"{100 * probability:.0f} %"
 

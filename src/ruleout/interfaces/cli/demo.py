@@ -8,6 +8,7 @@ import click
 
 from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment
 from ruleout.interfaces.cli.investigate import conduct, home_option, json_option
+from ruleout.interfaces.cli.output import tell_progress
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
 from ruleout.lab.demo import demo_case_yaml
@@ -25,7 +26,7 @@ def demo(home: Path | None, as_json: bool) -> int:
     """
 
     def tell(text: str) -> None:
-        click.echo(f"  {text}", err=True)
+        tell_progress(f"  {text}")
 
     engine = environment(TRANSFORMERS_5_2_0, tell)
     text = demo_case_yaml(engine, tiny_models(engine, tell))

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.investigate import home_option
+from ruleout.interfaces.cli.output import tell_text
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.report import findings as render
@@ -21,5 +22,5 @@ def findings(case_name: str | None, home: Path | None) -> int:
     case = stored_case(folder)
     text = render(case, current_verdict(case, read_journal(folder)))
     write_whole(folder.findings, text)
-    click.echo(text, nl=False)
+    tell_text(text)
     return 0

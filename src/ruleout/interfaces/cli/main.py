@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 from types import FrameType
@@ -14,7 +13,7 @@ from ruleout.interfaces.cli.check import check
 from ruleout.interfaces.cli.demo import demo
 from ruleout.interfaces.cli.findings import findings
 from ruleout.interfaces.cli.investigate import investigate
-from ruleout.interfaces.cli.output import tell_error
+from ruleout.interfaces.cli.output import hear_no_more, tell_error, tell_progress, tolerate_any_encoding
 from ruleout.interfaces.cli.status import status
 from ruleout.investigation.running import reap_orphans
 from ruleout.model import RuleoutError
@@ -25,7 +24,20 @@ EXIT_INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT)
+class _Interrupted(Exception):  # noqa: N818 - no error, and not click's to handle: it would print an empty line
+    """A Ctrl-C that nobody below had something better to do with."""
+
+
+class _Cli(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            hear_no_more()
+            raise _Interrupted from None
+
+
+@click.group(cls=_Cli, context_settings=CONTEXT)
 @click.version_option(__version__, message="ruleout %(version)s")
 def cli() -> None:
     """Trace a crash in large-language-model serving to its root cause, by controlled trials of the real engine.
@@ -39,14 +51,10 @@ for _verb in (demo, investigate, check, status, findings):
     cli.add_command(_verb)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run a command line and exit."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
-
-
 def run(arguments: list[str]) -> int:
     """Run a command line; its exit status."""
     signal.signal(signal.SIGTERM, _as_interrupt)
+    tolerate_any_encoding()
     oracle = next((a for a in arguments if not a.startswith("-")), "") == "check"
     status_ = _run(arguments)
     if oracle and status_ not in (0, 1, 125):
@@ -59,7 +67,7 @@ def _run(arguments: list[str]) -> int:
     try:
         if not {"-h", "--help", "--version"} & set(arguments):
             for spool in reap_orphans(LocalRunner()):
-                click.echo(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})", err=True)
+                tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
         result = cli.main(arguments, prog_name="ruleout", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except RuleoutError as problem:
@@ -72,12 +80,12 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as problem:
         tell_error(problem.format_message(), "See `ruleout --help`.")
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (_Interrupted, KeyboardInterrupt, click.Abort):
+        hear_no_more()
+        if sys.stderr.isatty():
+            tell_progress("")  # behind the terminal's own ^C
         tell_error("interrupted", "What was started is stopped; what was learnt is kept.")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        _quiet_stdout()
-        return 0
     except OSError as problem:
         tell_error(
             f"{problem.filename or 'system'}: {problem.strerror or problem}", "Make room or give permission there."
@@ -88,9 +96,3 @@ def _run(arguments: list[str]) -> int:
 def _as_interrupt(number: int, frame: FrameType | None) -> None:
     """SIGTERM is handled as Ctrl-C is: stop what was started, keep what was learnt."""
     raise KeyboardInterrupt
-
-
-def _quiet_stdout() -> None:
-    """The reader of our output has gone; Python's own flush at exit must not complain about it."""
-    with contextlib.suppress(OSError):
-        sys.stdout.close()

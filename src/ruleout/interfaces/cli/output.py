@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import signal
 import sys
+from typing import TextIO
 
 import click
 from rich.console import Console
@@ -11,19 +15,65 @@ from rich.console import Console
 
 def tell_error(what: str, remedy: str) -> None:
     """An error in two lines."""
-    click.echo(f"ruleout: {what}" + (f"\n  {remedy}" if remedy else ""), err=True)
+    _write(sys.stderr, f"ruleout: {what}" + (f"\n  {remedy}" if remedy else "") + "\n")
 
 
 def tell_json(document: object) -> None:
     """The answer as one JSON document."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    tell_text(json.dumps(document, indent=2, ensure_ascii=not unicode) + "\n")
+
+
+def tell_text(text: str) -> None:
+    """The answer as it is."""
+    _write(sys.stdout, text)
+
+
+def tell_progress(text: str) -> None:
+    """A line of progress."""
+    _write(sys.stderr, text + "\n")
+
+
+def tolerate_any_encoding() -> None:
+    """Characters that the locale does not have are shown as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def answer_console() -> Console:
     """For the answer: as wide as the terminal, or 100 columns without one."""
-    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    return _Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 100, soft_wrap=False)
 
 
 def progress_console() -> Console:
     """For progress."""
-    return Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 100)
+    return _Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 100)
+
+
+def hear_no_more() -> None:
+    """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+class _Console(Console):
+    """One whose reader may go (`| head -1`): that changes neither what is done nor the exit status."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        _drop(self.file.fileno())
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        click.echo(text, file=stream, nl=False)
+    except BrokenPipeError:
+        _drop(stream.fileno())
+
+
+def _drop(descriptor: int) -> None:
+    """Nobody reads this any more; so that neither a later line nor the flush at exit complains."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ruleout.engines import engine_named
+from ruleout.interfaces.cli.output import hear_no_more
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns
@@ -79,6 +80,10 @@ class Progress:
         self.done.append(trial)
         self.doing = "choosing the next trial"
         self.console.print(self._trial_line(trial), soft_wrap=not self.console.is_terminal)
+
+    def interrupted(self) -> None:
+        """A Ctrl-C ended the trial under way."""
+        hear_no_more()
 
     def _trial_line(self, trial: Trial) -> Text:
         outcome = words.outcome(trial.outcome)

@@ -1,0 +1,89 @@
+"""The same words for the same thing in every report."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.report.samples import CASE, FAILURE, ISOLATED, MASK, MASKED
+
+from ruleout.model import Configuration, Factor, Mechanism
+from ruleout.report import words
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [
+        (0.0, "0 %"),
+        (0.0004, "< 1 %"),
+        (0.01, "1 %"),
+        (0.5, "50 %"),
+        (0.9849, "98 %"),
+        (0.99, "99.0 %"),
+        (0.994, "99.4 %"),
+        (0.99951, "99.9 %"),
+        (0.999999, "99.9 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_a_probability_is_never_certainty_unless_it_is(probability: float, text: str) -> None:
+    assert words.percent(probability) == text
+
+
+@given(st.floats(0, 1, exclude_min=True, exclude_max=True))
+def test_no_probability_between_is_told_as_0_or_100(probability: float) -> None:
+    assert words.percent(probability) not in ("0 %", "100 %", "100.0 %")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"), [(0, "0:00"), (0.8, "0:48"), (12, "12:00"), (59.999, "1:00:00"), (200, "3:20:00")]
+)
+def test_minutes_are_told_as_a_clock_does(minutes: float, text: str) -> None:
+    assert words.minutes(minutes) == text
+
+
+def test_changes_are_told_against_the_baseline() -> None:
+    assert words.changes(CASE.baseline, CASE.baseline) == "baseline"
+    assert words.changes(CASE.baseline.moved({"deep_gemm": "0"}), CASE.baseline) == "deep_gemm=0"
+    assert words.changes(Configuration(deep_gemm="0"), CASE.baseline) == "deep_gemm=0"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "target", "level", "text"),
+    [
+        (Mechanism.FLAG, "--graph", "absent", "without --graph"),
+        (Mechanism.FLAG, "--graph", "present", "--graph"),
+        (Mechanism.FLAG, "--kv", "bf16", "--kv bf16"),
+        (Mechanism.ENV, "GEMM", "unset", "GEMM unset"),
+        (Mechanism.ENV, "GEMM", "0", "GEMM=0"),
+        (Mechanism.PYTHON, "", "5.2.0", "f=5.2.0"),
+        (Mechanism.WORKLOAD, "concurrency", "1", "f=1"),
+    ],
+)
+def test_a_level_is_told_as_a_person_types_it(mechanism: Mechanism, target: str, level: str, text: str) -> None:
+    assert words.on_command(Factor("f", mechanism, target, ("a", "b"), "a"), level) == text
+
+
+def test_trials_are_told_by_number() -> None:
+    assert words.trials((3,)) == "trial 3"
+    assert words.trials([3, 5]) == "trials 3, 5"
+
+
+def test_another_failure_is_called_masked() -> None:
+    assert words.outcome(MASKED) == "masked"
+    assert words.outcome(None) == "unfinished"
+
+
+def test_a_failure_is_told_with_the_type_of_its_exception_if_it_had_one() -> None:
+    assert words.failure(FAILURE) == FAILURE.message
+    assert words.failure(MASK).startswith("AssertionError: assert not a | b")
+
+
+def test_a_workaround_is_told_as_a_person_types_it() -> None:
+    assert words.workaround(CASE, Configuration(kv_cache_dtype="bf16", cuda_graph="present")) == (
+        "--kv-cache-dtype bf16, --disable-cuda-graph"
+    )
+
+
+def test_the_minutes_of_all_trials_are_added_up() -> None:
+    assert words.total(ISOLATED) == pytest.approx(5 * 12.1 + 0.5)
