@@ -6,6 +6,7 @@ by the programs that do the work: if ruleout is killed and they live on, the nex
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import shutil
@@ -25,6 +26,7 @@ Progress = Callable[[str], None]
 
 _STAMP = "ruleout-made"
 _GRACE = 5.0
+_PR_SET_PDEATHSIG = 1
 
 
 def silent(_: str) -> None:
@@ -81,6 +83,12 @@ def make_once(
         ) from error
 
 
+def _die_with_parent() -> None:
+    """The kernel stops the program when we are killed: what it makes would be thrown away anyway."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
 def run_logged(
     argv: Sequence[str],
     log: Path,
@@ -114,6 +122,7 @@ def run_logged(
                 errors="replace",
                 pass_fds=(lock,),
                 start_new_session=True,
+                preexec_fn=_die_with_parent,
             )
         except OSError as error:
             raise MissingError(
@@ -124,6 +133,7 @@ def run_logged(
         try:
             for text in program.stdout:
                 out.write(text)
+                out.flush()
                 line(text.strip())
             return program.wait()
         except BaseException:

@@ -20,10 +20,16 @@ BAD_ENDINGS = ("abort", "aborted", "error")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with an answer, as a client sees it."""
+    """What is wrong with an answer, as a client sees it; `detail` quotes it, and may differ from run to run."""
 
     class_: FailureClass
     text: str
+    detail: str = ""
+
+    @property
+    def whole(self) -> str:
+        """With the quotation."""
+        return f"{self.text}: {self.detail}" if self.detail else self.text
 
 
 def judge_answer(event: Mapping[str, Any], request: Request, engine: Engine, completion: bool) -> Fault | None:
@@ -36,16 +42,15 @@ def judge_answer(event: Mapping[str, Any], request: Request, engine: Engine, com
     if error == "timeout":
         return Fault(FailureClass.HANG, f"no answer in {request.timeout:g} s")
     if error:
-        detail = f": {event['detail']}" if event.get("detail") else ""
-        return Fault(FailureClass.OTHER, f"connection {error}{detail}")
+        return Fault(FailureClass.OTHER, f"connection {error}", _excerpt(str(event.get("detail") or "")))
     status, body = int(event.get("status") or 0), str(event.get("body") or "")
     if not 200 <= status < 300:
-        return Fault(FailureClass.OTHER, f"HTTP {status}{_excerpt(body)}")
+        return Fault(FailureClass.OTHER, f"HTTP {status}", _excerpt(body))
     if not completion:
         return None
     answer = engine.answer(request, body)
     if answer is None:
-        return Fault(FailureClass.WRONG_OUTPUT, f"HTTP {status} with a body that is no completion{_excerpt(body)}")
+        return Fault(FailureClass.WRONG_OUTPUT, f"HTTP {status} with a body that is no completion", _excerpt(body))
     return _judge_completion(status, answer)
 
 
@@ -68,10 +73,9 @@ def _judge_completion(status: int, answer: Answer) -> Fault | None:
     # Token 0 of byte-level vocabularies is "!".
     marks = (answer.text or "").strip()
     if zeros or (len(marks) >= REPEATED and set(marks) == {"!"}):
-        return Fault(FailureClass.WRONG_OUTPUT, f"HTTP {status}, token 0 repeated{_excerpt(marks)}")
+        return Fault(FailureClass.WRONG_OUTPUT, f"HTTP {status}, token 0 repeated", _excerpt(marks))
     return None
 
 
 def _excerpt(text: str) -> str:
-    line = " ".join(text.split())
-    return f": {line[:120]}" if line else ""
+    return "".join(c if c.isprintable() else "·" for c in " ".join(text.split())[:120])

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ruleout.investigation import yamltree
 from ruleout.investigation.yamltree import Tree, read_tree
@@ -35,6 +35,7 @@ from ruleout.reading.stages import StagePatterns
 MAX_BYTES = 1 << 20
 LONGEST = 100 * 365 * 86400.0
 """Seconds; a longer duration is a slip."""
+ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -66,7 +67,13 @@ def _command(value: object) -> object:
     return shlex.split(value) if isinstance(value, str) else value
 
 
-Seconds = Annotated[float, BeforeValidator(seconds)]
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("no time at all; write how long, as in 90s, 20m or 1h30m")
+    return value
+
+
+Seconds = Annotated[float, BeforeValidator(seconds), AfterValidator(_positive)]
 Command = Annotated[list[str], BeforeValidator(_command), Field(min_length=1)]
 
 
@@ -150,6 +157,8 @@ class _Case(_Strict):
 
 def read_case(path: Path) -> Case:
     """The case in a file. Raises UsageError, naming the line and what to do."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError(f"{path} is not a file", "Save the case in a file and name that.")
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -160,9 +169,7 @@ def read_case(path: Path) -> Case:
             f"{path}: cannot be read: {problem.strerror}", "Name a case file that is there and readable."
         ) from None
     if len(raw) > MAX_BYTES:
-        raise UsageError(
-            f"{path}: more than {MAX_BYTES} bytes, too many for a case file", "Did you mean to diagnose a log?"
-        )
+        raise UsageError(f"{path}: more than {MAX_BYTES} bytes, too many for a case file", "Name the case, not a log.")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -212,10 +219,28 @@ def _complaint(tree: Tree, problem: ValidationError) -> UsageError:
     if kind == "string_type" and first["input"] is None:
         return tree.error(path, f"{where} has no value", 'Give it one; if the word null is meant, quote it: "null".')
     message = str(first["msg"]).removeprefix("Value error, ")
+    for begin, what, remedy in _WORDS:
+        if kind.startswith(begin):
+            return tree.error(path, f"{where} {what}", remedy)
     return tree.error(path, f"{where}: {message}", "Mend the value.")
 
 
+_WORDS = (
+    ("dict_", "is not a mapping", "Write it as `key: value` lines below it, or as {key: value}."),
+    ("model_", "is not a mapping", "Write it as `key: value` lines below it, or as {key: value}."),
+    ("list_", "is not a list", "Write it as [a, b]."),
+    ("too_short", "is empty", "Give it at least one entry."),
+    ("greater_than", "is too small", "Give a larger number."),
+    ("less_than", "is too large", "Give a smaller number."),
+    ("int_", "is not a whole number", "Write a whole number."),
+    ("bool_", "is neither true nor false", "Write true or false."),
+    ("string_type", "is not text", "Write it as one word or in quotes."),
+)
+"""What is wrong with a value, by the beginning of pydantic's name for it, and what to do."""
+
+
 def _path(loc: tuple[int | str, ...]) -> yamltree.Path:
+    """Where in the file; what pydantic adds of its own is left out."""
     return tuple(part for part in loc if part not in ("[key]", "literal['local']", "dict[str,str]"))
 
 
@@ -243,6 +268,11 @@ def _checked(tree: Tree, spec: _Case) -> Case:
             raise tree.error(("stages", stage.value), f"stages.{stage.value}: not a regex: {why}", "Mend the regex.")
     if spec.ready.log is not None and (why := _bad_pattern(spec.ready.log)) is not None:
         raise tree.error(("ready", "log"), f"ready.log: not a regex: {why}", "Mend the regex.")
+    for variable in spec.env:
+        if not ENV_NAME.fullmatch(variable):
+            raise tree.error(
+                ("env", variable), f"{variable!r} cannot name an environment variable", "Write NAME: value."
+            )
     factors = tuple(_factor(tree, name, f) for name, f in spec.factors.items())
     _distinct_targets(tree, factors)
     baseline = {f.name: f.baseline for f in factors}
@@ -340,6 +370,14 @@ def _factor(tree: Tree, name: str, spec: _Factor) -> Factor:
             (*path, "baseline"),
             f'factor {name} has baseline "{spec.baseline}", which is not one of its levels ({", ".join(levels)})',
             f'Add "{spec.baseline}" to levels, or name the level the failing command really uses.',
+        )
+    if mechanism is Mechanism.FLAG and (not str(value).startswith("-") or re.search(r"\s", str(value))):
+        raise tree.error(
+            (*path, "flag"), f"factor {name}: {value!r} is not a flag", "Write it as the command does: --flag."
+        )
+    if mechanism is Mechanism.ENV and not ENV_NAME.fullmatch(str(value)):
+        raise tree.error(
+            (*path, "env"), f"factor {name}: {value!r} cannot name an environment variable", "Write only its name."
         )
     target = value if isinstance(value, str) else " ".join(value) if isinstance(value, list) else ""
     return Factor(name, mechanism, target, levels, spec.baseline, dict(values), spec.ordered, spec.proxy)

@@ -24,9 +24,9 @@ class Folder:
     path: Path
 
     @classmethod
-    def of(cls, case: Case, home: Path | None) -> Folder:
-        """The folder of a case, below `home` (./ruleout when None)."""
-        return cls((home or Path(HOME)).absolute() / case.name)
+    def of(cls, case: Case, chosen: Path | None) -> Folder:
+        """The folder of a case: the one that was chosen, or ./ruleout/NAME."""
+        return cls((chosen or Path(HOME) / case.name).absolute())
 
     @property
     def case(self) -> Path:

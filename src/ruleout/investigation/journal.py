@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Trial, Verdict
+from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Trial, UsageError, Verdict
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -39,13 +39,25 @@ class Journal:
         """The state after the events so far."""
         journal = cls(store)
         for event in store.events():
-            journal._apply(event.kind, event.trial, event.body)
+            try:
+                journal._apply(event.kind, event.trial, event.body)
+            except (ValueError, KeyError, TypeError) as problem:
+                what = " ".join(str(problem).split())[:120]
+                raise UsageError(
+                    f"{store.path}: event {event.id} ({event.kind}) is damaged: {what}",
+                    "Restore the folder from a copy, or start anew under another name.",
+                ) from None
         return journal
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """The judged trials, in the order of their numbers."""
         return tuple(self._trials[n] for n in sorted(self._trials))
+
+    @property
+    def begun_before(self) -> bool:
+        """Whether anything was written down at all."""
+        return self.cwd is not None
 
     @property
     def next_number(self) -> int:

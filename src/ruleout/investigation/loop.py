@@ -6,6 +6,7 @@ Each round starts from the journal alone, so a round that was cut short by a cra
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from ruleout.model import (
     Case,
     Configuration,
     Goal,
+    Mechanism,
     MissingError,
     OutcomeKind,
     Trial,
@@ -84,7 +86,8 @@ class Investigation:
                     step, purpose = assessment.step.configuration, assessment.step.purpose
             if step is None:
                 return self._conclude(assessment, None)
-            if _spent(budget, trials):
+            minutes = assessment.step.minutes if assessment is not None and assessment.step is not None else 0.0
+            if _spent(budget, trials, minutes):
                 return self._conclude(assessment, VerdictStatus.EXHAUSTED)
             self._trial(step, purpose, assessment)
 
@@ -183,8 +186,15 @@ class Investigation:
 
 
 def check_launches(case: Case, engine: Engine) -> None:
-    """Every level can be set on the command, before any of them costs a trial. Raises UsageError."""
+    """Every level can be set on the command, before any of them costs a trial. Raises UsageError, MissingError."""
     refuse_elsewhere(case)
+    for factor in case.factors:
+        for level, program in factor.values.items() if factor.mechanism is Mechanism.PYTHON else ():
+            if shutil.which(program or "") is None:
+                raise MissingError(
+                    f"case {case.name}: factor {factor.name}: no interpreter {program} (level {level})",
+                    "Install it, correct its path, or leave the level out.",
+                )
     baseline = case.baseline
     rows = [baseline, *(baseline.moved({f.name: level}) for f in case.factors for level in f.others)]
     for configuration in rows:
@@ -192,7 +202,9 @@ def check_launches(case: Case, engine: Engine) -> None:
         engine.requests(case, configuration)
 
 
-def _spent(budget: Budget, trials: tuple[Trial, ...]) -> bool:
+def _spent(budget: Budget, trials: tuple[Trial, ...], minutes: float) -> bool:
+    """Whether a trial of so many minutes would go beyond the budget."""
     if len(trials) >= (budget.trials or DEFAULT_TRIALS):
         return True
-    return budget.minutes is not None and sum(t.minutes for t in trials) >= budget.minutes
+    spent = sum(t.minutes for t in trials)
+    return budget.minutes is not None and (spent >= budget.minutes or spent + minutes > budget.minutes)

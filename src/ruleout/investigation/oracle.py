@@ -32,9 +32,11 @@ class Answer:
 
 
 def oracle_case(command: tuple[str, ...], case: Case | None) -> Case:
-    """The case to check: the given one with this command, or one made for the command alone."""
+    """The case to check: the given one, at its baseline or with this command; or one made for the command alone."""
+    if case is not None and command:
+        return replace(case, command=command, factors=(), good=(), never=(), keep=Configuration())
     if case is not None:
-        return replace(case, command=command or case.command, factors=(), good=(), never=(), keep=Configuration())
+        return case
     if not command:
         raise UsageError("nothing to check", "Give a command behind `--`, or a case by --case.")
     engine = recognise(command)
@@ -66,7 +68,7 @@ def check(case: Case, target: Target | None, repeat: int, runner: Runner) -> Ans
     other: Answer | None = None
     for number in range(1, repeat + 1):
         with _spool() as spool:
-            prepared = prepare(case, engine, Configuration(), number, spool, Path.cwd())
+            prepared = prepare(case, engine, case.baseline, number, spool, Path.cwd())
             require_room(spool)
             events = prepared.run(runner, lambda event: None)
             require_room(spool, NO_ROOM)

@@ -7,7 +7,7 @@ beside it, because "HTTP 200 and nothing in it" is what the person with the brok
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import Signals
 from typing import Any
@@ -123,7 +123,7 @@ class _RunReader:
             if faults:
                 fault = faults[0]
                 if request.requests > 1:
-                    fault = Fault(fault.class_, f"{len(faults)} of {request.requests} requests: {fault.text}")
+                    fault = replace(fault, text=f"{len(faults)} of {request.requests} requests: {fault.text}")
                 return self._failure(fault, step, request), passed
             if len(answers) < request.requests:
                 left = self._last("exit")
@@ -136,8 +136,8 @@ class _RunReader:
         """The failure that a fault betrays: the log's own, where it has one."""
         told: LogFailure | None = self.log.failure
         exposure = Exposure(self._stage(told, step, request), step)
-        client = f"{request.name}: {fault.text}" if request is not None else ""
-        seen = (Evidence(f"probe {step}", 0, fault.text),) if step else ()
+        client = f"{request.name}: {fault.whole}" if request is not None else ""
+        seen = (Evidence(f"probe {step}", 0, fault.whole),) if step else ()
         if told is None:
             class_ = self._killed() or fault.class_
             mark = signature(class_, "", fault.text)

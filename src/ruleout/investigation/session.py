@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
-from ruleout.model import Budget, Case, UsageError, Verdict, VerdictStatus
+from ruleout.model import Budget, Case, MissingError, UsageError, Verdict, VerdictStatus
 from ruleout.reasoning import assess, conclude
 from ruleout.runners.base import Runner
 from ruleout.store import Store
@@ -43,8 +44,19 @@ def investigate(
     with Store(folder.path, writing=True) as store:
         write_whole(folder.case, text)
         journal = Journal.read(store)
+        if not journal.begun_before and (folder.path / "trials").exists():
+            raise UsageError(
+                f"{folder.path}: there are trials, but the database that knows of them is empty",
+                "Restore ruleout.db from a copy, or move the folder away and start anew.",
+            )
         journal.begun(text, str(Path.cwd()))
-        return Investigation(case, folder, journal, engine, runner, listener).run(budget)
+        try:
+            return Investigation(case, folder, journal, engine, runner, listener).run(budget)
+        except MissingError as problem:
+            if resume or journal.trials:
+                raise
+            shutil.rmtree(folder.path, ignore_errors=True)  # nothing was learnt yet, and the case may have to change
+            raise MissingError(problem.what, "Mend that, and start again.") from None
 
 
 def stored_case(folder: Folder) -> Case:
@@ -93,26 +105,26 @@ def unchanged(before: Case, now: Case) -> Case:
     return now
 
 
-def find(name: str | None, home: Path | None) -> Folder:
-    """The folder of an investigation named by a case file, a folder, a name, or nothing: the last one worked on.
+def find(name: str | None, chosen: Path | None) -> Folder:
+    """The folder of an investigation: the chosen one; or by a case file, a folder, a name, or nothing: the last one.
 
     Raises UsageError when there is none.
     """
-    root = (home or Path(HOME)).absolute()
-    if name is None:
-        found = sorted(root.glob("*/ruleout.db"), key=lambda p: p.stat().st_mtime)
-        if not found:
-            raise UsageError(f"{root}: no investigation here", "Start one with `ruleout investigate CASE.yaml`.")
-        return Folder(found[-1].parent)
-    path = Path(name)
-    candidates = [root / name, path.absolute()]
-    if path.is_file() and path.suffix in (".yaml", ".yml"):
-        candidates.insert(0, root / read_case(path).name)
-    for candidate in candidates:
-        folder = Folder(candidate)
-        if folder.exists:
-            return folder
-    raise UsageError(f"{name}: no investigation of that name in {root}", "`ls` there, or name its folder.")
+    root = Path(HOME).absolute()
+    if chosen is not None:
+        folders = [chosen.absolute()]
+    elif name is None:
+        folders = [db.parent for db in sorted(root.glob("*/ruleout.db"), key=lambda p: -p.stat().st_mtime)]
+    else:
+        path = Path(name)
+        folders = [root / name, path.absolute()]
+        if path.is_file() and path.suffix in (".yaml", ".yml"):
+            folders.insert(0, root / read_case(path).name)
+    found = next((Folder(path) for path in folders if Folder(path).exists), None)
+    if found is None:
+        where = chosen or name or root
+        raise UsageError(f"{where}: no investigation here", "Start one with `ruleout investigate CASE.yaml`.")
+    return found
 
 
 def current_verdict(case: Case, journal: Journal) -> Verdict:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+
+def shown(level: str) -> str:
+    """A level as it is shown: quoted like a shell would where it would be mistaken for something else."""
+    text = "".join(c if c.isprintable() else "\N{MIDDLE DOT}" for c in level)
+    return text if text and not re.search(r"[\s\"'|,]", text) else shlex.quote(text)
 
 
 class Configuration(Mapping[str, str]):
@@ -36,7 +44,7 @@ class Configuration(Mapping[str, str]):
         return f"Configuration({self._levels!r})"
 
     def __str__(self) -> str:
-        return " ".join(f"{factor}={level}" for factor, level in self._levels.items()) or "baseline"
+        return " ".join(f"{factor}={shown(level)}" for factor, level in self._levels.items()) or "baseline"
 
     def moved(self, changes: Mapping[str, str]) -> Configuration:
         """This configuration with the given levels instead of its own."""

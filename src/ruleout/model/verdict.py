@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ruleout.model.configuration import Configuration
+from ruleout.model.configuration import Configuration, shown
 from ruleout.model.outcome import Evidence, Failure, Trial
 from ruleout.model.vocabulary import (
     AssumptionSource,
@@ -26,7 +26,7 @@ class Carrier:
     levels: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.factor}={'|'.join(self.levels)}"
+        return f"{self.factor}={'|'.join(shown(level) for level in self.levels)}"
 
 
 Cause = tuple[Carrier, ...]
@@ -49,10 +49,11 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Workaround:
-    """Levels to set on the baseline after which a trial was clean."""
+    """Levels to set on the baseline after which `trial` was clean, and so were all `clean` runs of it."""
 
     set: Configuration
     trial: int
+    clean: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from ruleout.model import (
     VerdictStatus,
     Workaround,
 )
+from ruleout.model.configuration import shown
 from ruleout.reasoning.beliefs import ELSEWHERE, OTHER_SHAPE, Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.confirmation import Confirmer, runs_needed
@@ -50,7 +51,7 @@ def claim(space: Space, group: Group) -> str:
         return "elsewhere: no factor takes part"
     if group == OTHER_SHAPE:
         return "another shape: no set of up to four causes of up to four factors"
-    parts = [" together with ".join(f"{space.names[f]}={space.levels[f][0]}" for f in cause) for cause in group]
+    parts = [" together with ".join(f"{space.names[f]}={shown(space.levels[f][0])}" for f in cause) for cause in group]
     return ", and by itself ".join(parts)
 
 
@@ -151,7 +152,7 @@ class _Conclusion:
             if any(configuration.get(f) != level for f, level in self.case.keep.items()):
                 continue
             key = frozenset(change.items())
-            good.setdefault(key, Workaround(change, self.seen.ids[int(i)]))
+            good.setdefault(key, Workaround(change, self.seen.ids[int(i)], int((same & self.seen.clean).sum())))
         minimal = [w for key, w in good.items() if not any(other < key for other in good)]
         return tuple(sorted(minimal, key=lambda w: (len(w.set), w.trial)))
 

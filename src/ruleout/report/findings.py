@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.model import Case, OutcomeKind, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, OutcomeKind, Trial, Verdict, VerdictStatus
 from ruleout.report import words
 
 WORTH_A_LINE = 0.001
@@ -39,11 +39,12 @@ def _lines(case: Case, verdict: Verdict) -> Iterator[str]:
 def _question(case: Case, verdict: Verdict) -> Iterator[str]:
     failure = verdict.failure
     if failure is None:
-        yield verdict.why or "The baseline has not failed yet."
+        yield f"- {' '.join(verdict.why.split()) or 'The baseline has not failed yet.'}"
         return
     yield f"What in the deployment causes this failure ({failure.class_} in {failure.exposure.stage})?"
     yield ""
-    yield f"- Engine: `{_code(words.failure(failure))}`"
+    told = "Engine" if any(e.line for e in failure.evidence) else "The log names no error; seen from outside"
+    yield f"- {told}: `{_code(words.failure(failure))}`"
     first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
     line = next((e for e in failure.evidence if e.line), None)
     if line is not None and first is not None:
@@ -73,7 +74,10 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- {(sure + label).capitalize()}: {words.cause(cause)}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         yield f"- {verdict.elsewhere.claim.capitalize()}."
-    found = verdict.confirmed_by
+    if not verdict.causes:
+        for hypothesis in verdict.hypotheses[:1]:
+            yield f"- Likeliest: {hypothesis.claim} ({words.percent(hypothesis.probability)})"
+    found = verdict.confirmed_by if verdict.causes else Confirmation()
     for name, ids in (
         ("Sufficient (the cause alone, everything else moved, fails)", found.sufficient),
         ("Necessary (from there, each factor of it moved, clean)", found.necessary),
@@ -85,7 +89,7 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
     for workaround in verdict.workarounds:
-        yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` (clean in trial {workaround.trial})"
+        yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
 
 
 def _trials(case: Case, verdict: Verdict) -> Iterator[str]:

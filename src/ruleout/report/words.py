@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from ruleout.model import Case, Cause, Configuration, Factor, Failure, Mechanism, Outcome, OutcomeKind, Verdict
+import shlex
+
+from ruleout.model import (
+    Case,
+    Cause,
+    Configuration,
+    Factor,
+    Failure,
+    Mechanism,
+    Outcome,
+    OutcomeKind,
+    Verdict,
+    Workaround,
+)
+from ruleout.model.configuration import shown
 
 
 def percent(probability: float) -> str:
@@ -25,8 +39,7 @@ def minutes(value: float) -> str:
 
 def changes(configuration: Configuration, baseline: Configuration) -> str:
     """What a configuration changes against the baseline."""
-    difference = configuration.difference(baseline)
-    return " ".join(f"{f}={level}" for f, level in difference.items()) or "baseline"
+    return str(configuration.difference(baseline))
 
 
 def cause(one: Cause) -> str:
@@ -37,6 +50,16 @@ def cause(one: Cause) -> str:
 def trials(ids: tuple[int, ...] | list[int]) -> str:
     """`trial 3`, `trials 3, 5`."""
     return f"trial{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
+def clean_runs(found: Workaround) -> str:
+    """How often a workaround was seen to be clean."""
+    return f"clean in {found.clean} of {found.clean}, trial {found.trial}"
+
+
+def count(number: int, thing: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def outcome(judged: Outcome | None) -> str:
@@ -57,10 +80,10 @@ def on_command(factor: Factor, level: str) -> str:
     if factor.mechanism is Mechanism.FLAG:
         if level == "absent":
             return f"without {factor.target}"
-        return factor.target if level == "present" else f"{factor.target} {level}"
+        return factor.target if level == "present" else f"{factor.target} {shlex.quote(level)}"
     if factor.mechanism is Mechanism.ENV:
-        return f"{factor.target} unset" if level == "unset" else f"{factor.target}={level}"
-    return f"{factor.name}={level}"
+        return f"{factor.target} unset" if level == "unset" else f"{factor.target}={shlex.quote(level)}"
+    return f"{factor.name}={shown(level)}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:

@@ -1,5 +1,5 @@
 """An investigation on disk."""
 
-from ruleout.store.store import DATABASE, Event, Store
+from ruleout.store.store import DATABASE, Event, Store, holder
 
-__all__ = ["DATABASE", "Event", "Store"]
+__all__ = ["DATABASE", "Event", "Store", "holder"]

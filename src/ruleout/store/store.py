@@ -21,6 +21,7 @@ from ruleout.model import MissingError, UsageError
 from ruleout.store.migrations import migrate, steps_taken
 
 DATABASE = "ruleout.db"
+LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,25 @@ class Store:
         self.close()
 
 
+def holder(folder: Path) -> int | None:
+    """The process that is working on the investigation in this folder; None when there is none."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        text = os.pread(handle, 32, 0).decode(errors="replace").strip()
+        return int(text) if text.isdecimal() else None
+    else:
+        return None
+    finally:
+        os.close(handle)
+
+
 def _lock(folder: Path) -> int:
-    path = folder / "lock"
+    path = folder / LOCK
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as problem:
@@ -116,8 +134,12 @@ def _lock(folder: Path) -> int:
             f"{folder}: another ruleout (process {holder}) is working on this investigation",
             "Wait for it or stop it; `ruleout status` shows where it stands.",
         ) from None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, str(os.getpid()).encode(), 0)
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+    except OSError as problem:
+        os.close(handle)
+        raise MissingError(f"{path}: {problem.strerror}", "Make room on the disk, and try again.") from None
     return handle
 
 

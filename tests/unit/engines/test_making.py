@@ -145,16 +145,23 @@ def test_the_program_and_its_children_are_stopped_when_we_are(tmp_path: Path) ->
     assert wait_until(lambda: not alive(pids[0]))
 
 
-def test_a_program_that_outlives_us_keeps_others_out(tmp_path: Path) -> None:
-    code = f"""
-import os, pathlib
-from ruleout.engines.making import make_once, run_logged
-def make(lock):
-    run_logged(["sleep", "60"], pathlib.Path({str(tmp_path / "log")!r}), lock=lock, env=os.environ)
-make_once(pathlib.Path({str(tmp_path / "b")!r}), "1", make)
-"""
-    ours = subprocess.Popen([sys.executable, "-c", code])
+def test_a_program_stops_when_we_are_killed(tmp_path: Path) -> None:
+    ours = subprocess.Popen([sys.executable, "-c", making(tmp_path, ["sleep", "60"])])
     assert wait_until(lambda: (tmp_path / "log").exists() and bool(children(ours.pid)))
+    (sleeper,) = children(ours.pid)
+    ours.kill()
+    ours.wait()
+    assert wait_until(lambda: not Path(f"/proc/{sleeper}/cmdline").exists() or is_zombie(sleeper))
+
+
+def test_a_program_that_outlives_us_all_the_same_keeps_others_out(tmp_path: Path) -> None:
+    stubborn = [
+        sys.executable,
+        "-c",
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(60)",
+    ]
+    ours = subprocess.Popen([sys.executable, "-c", making(tmp_path, stubborn)])
+    assert wait_until(lambda: (tmp_path / "log").exists() and "\n1" in (tmp_path / "log").read_text())
     (sleeper,) = children(ours.pid)
     ours.kill()
     ours.wait()
@@ -166,6 +173,25 @@ make_once(pathlib.Path({str(tmp_path / "b")!r}), "1", make)
     os.kill(sleeper, signal.SIGKILL)
     waiting.join(5)
     assert maker.times == 1
+
+
+def making(folder: Path, program: list[str]) -> str:
+    """A ruleout that makes something by a program."""
+    return f"""
+import os, pathlib
+from ruleout.engines.making import make_once, run_logged
+def make(lock):
+    run_logged({program!r}, pathlib.Path({str(folder / "log")!r}), lock=lock, env=os.environ)
+make_once(pathlib.Path({str(folder / "b")!r}), "1", make)
+"""
+
+
+def is_zombie(pid: int) -> bool:
+    """It is dead, and nobody has asked how it ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def wait_until(condition: object, seconds: float = 5.0) -> bool:

@@ -69,14 +69,14 @@ def test_an_answer_with_nothing_in_it_is_a_fault_in_words(body: str, class_: Fai
     found = fault(body)
     assert found is not None
     assert found.class_ is class_
-    assert text in found.text
+    assert text in found.whole
 
 
 @pytest.mark.parametrize("status", [100, 302, 400, 404, 500, 503])
 @pytest.mark.parametrize("completion", [True, False])
 def test_any_status_but_success_is_a_fault_with_what_the_server_said(status: int, completion: bool) -> None:
     found = fault("Internal\n Server Error", status, completion)
-    assert found == Fault(FailureClass.OTHER, f"HTTP {status}: Internal Server Error")
+    assert found == Fault(FailureClass.OTHER, f"HTTP {status}", "Internal Server Error")
 
 
 def test_no_answer_in_time_is_a_hang() -> None:
@@ -88,7 +88,9 @@ def test_no_answer_in_time_is_a_hang() -> None:
     [("refused", "", "connection refused"), ("reset", "by peer", "connection reset: by peer")],
 )
 def test_a_connection_that_broke_is_a_fault(error: str, detail: str, text: str) -> None:
-    assert fault(status=0, error=error, detail=detail) == Fault(FailureClass.OTHER, text)
+    found = fault(status=0, error=error, detail=detail)
+    assert found is not None
+    assert (found.class_, found.whole) == (FailureClass.OTHER, text)
 
 
 def test_a_broken_connection_is_a_fault_even_after_a_status() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -382,7 +383,7 @@ def test_an_estimate_that_measured_minutes_must_not_replace_is_kept_as_such() ->
         ),
         pytest.param(SMALL.replace("name: n\n", ""), 1, "name is missing", "Add `name:`.", id="no name"),
         pytest.param("name: n\nengine: command\n", 1, "command is missing", "Add `command:`.", id="no command"),
-        pytest.param(SMALL.replace("[run, it]", "[]"), 3, "command:", "", id="empty command"),
+        pytest.param(SMALL.replace("[run, it]", "[]"), 3, "command is empty", "Give it", id="empty command"),
         pytest.param(SMALL.replace("[run, it]", "run 'it"), 3, "command: No closing quotation", "", id="command torn"),
         pytest.param("- a\n- b\n", 1, "not a case: a mapping", "Begin with", id="list"),
         pytest.param("hello\n", 1, "not a case: a mapping", "Begin with", id="word"),
@@ -466,9 +467,11 @@ def test_a_file_that_is_no_case_is_refused_in_two_lines(tmp_path: Path, data: by
     assert len(lines) == 2
 
 
-def test_an_endless_file_is_not_read_to_its_end() -> None:
-    with pytest.raises(UsageError, match="too many for a case file"):
-        read_case(Path("/dev/zero"))
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(UsageError, match="is not a file"):
+            read_case(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_what_makes_other_trials_is_refused(now: Case, what: str) -> None:
 
 def begun(home: Path, name: str) -> Folder:
     """An investigation that has just been begun."""
-    folder = Folder.of(replace(CASE, name=name), home)
+    folder = Folder.of(replace(CASE, name=name), home / name)
     folder.create()
     with Store(folder.path, writing=True):
         return folder
@@ -112,18 +112,18 @@ def test_what_is_somebody_else_s_is_not_taken(tmp_path: Path, kind: str) -> None
         (tmp_path / "n").mkdir()
         (tmp_path / "n" / "mine").write_text("mine")
     with pytest.raises(UsageError, match="exists already"):
-        Folder.of(CASE, tmp_path).create()
+        Folder.of(CASE, tmp_path / "n").create()
 
 
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
     (tmp_path / "n").mkdir()
-    Folder.of(CASE, tmp_path).create()
+    Folder.of(CASE, tmp_path / "n").create()
 
 
 def test_where_no_folder_can_be_made_something_is_missing(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with pytest.raises(MissingError, match=r"Not a directory|File exists"):
-        Folder.of(CASE, tmp_path / "home").create()
+        Folder.of(CASE, tmp_path / "home" / "n").create()
 
 
 def test_a_folder_set_aside_takes_the_next_free_name(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_folder_set_aside_takes_the_next_free_name(tmp_path: Path) -> None:
     for _ in range(2):
         asides.append(begun(tmp_path, "n").set_aside())
     assert asides == [tmp_path / "n.previous-1", tmp_path / "n.previous-2"]
-    assert Folder.of(CASE, tmp_path).set_aside() is None
+    assert Folder.of(CASE, tmp_path / "n").set_aside() is None
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -153,20 +153,28 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
 # -- finding one ---------------------------------------------------------------------------------------------------
 
 
-def test_an_investigation_is_found_by_its_name_its_folder_and_its_case(tmp_path: Path) -> None:
-    folder = begun(tmp_path, "n")
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where investigations live if nothing else is said."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "ruleout"
+
+
+def test_an_investigation_is_found_by_its_name_its_folder_and_its_case(tmp_path: Path, home: Path) -> None:
+    folder = begun(home, "n")
     case = tmp_path / "mine.yaml"
     case.write_text("name: n\ncommand: [run]\n")
     for name in ("n", str(folder.path), str(case)):
-        assert find(name, tmp_path) == folder
+        assert find(name, None) == folder
+    assert find(None, folder.path) == folder
 
 
-def test_without_a_name_the_last_one_worked_on_is_found(tmp_path: Path) -> None:
-    old, new = begun(tmp_path, "old"), begun(tmp_path, "new")
+def test_without_a_name_the_last_one_worked_on_is_found(home: Path) -> None:
+    old, new = begun(home, "old"), begun(home, "new")
     os.utime(old.path / "ruleout.db", (1, 1))
-    assert find(None, tmp_path) == new
+    assert find(None, None) == new
     os.utime(new.path / "ruleout.db", (0, 0))
-    assert find(None, tmp_path) == old
+    assert find(None, None) == old
 
 
 @pytest.mark.parametrize("name", [None, "n"])
@@ -178,7 +186,7 @@ def test_where_there_is_none_that_is_said(tmp_path: Path, name: str | None) -> N
 def test_a_case_file_that_is_not_right_is_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_bytes(b"name: \xff")
     with pytest.raises(UsageError, match=r"bad\.yaml, line 1: not UTF-8"):
-        find(str(tmp_path / "bad.yaml"), tmp_path)
+        find(str(tmp_path / "bad.yaml"), None)
 
 
 def test_a_copy_of_the_case_that_is_gone_is_told_as_such(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_leaving_out_coincidences_moves_no_more_than_they_are_worth(given_: tupl
     case, trials = given_
     found, expected = by_name(believed(case, trials)), brute_force(case, trials, spurious=True)
     for group in found.keys() | expected.keys():
-        assert found.get(group, 0.0) == pytest.approx(expected.get(group, 0.0), abs=0.05), group
+        assert found.get(group, 0.0) == pytest.approx(expected.get(group, 0.0), abs=0.15), group
 
 
 # -- what must not matter ------------------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ def test_the_answer_is_the_verdict_its_probability_its_trials_and_the_workaround
     assert "- Necessary (from there, each factor of it moved, clean): trials 3, 5" in lines
     assert "- Complete (only the cause neutralised, clean): trial 3" in lines
     assert "- Baseline again: trial 6" in lines
-    assert "- Workaround: `--kv-cache-dtype bf16` (clean in trial 3)" in lines
-    assert "- Workaround: `--disable-cuda-graph` (clean in trial 5)" in lines
+    assert "- Workaround: `--kv-cache-dtype bf16` (clean in 1 of 1, trial 3)" in lines
+    assert "- Workaround: `--disable-cuda-graph` (clean in 1 of 1, trial 5)" in lines
     assert any("62 %" in line for line in lines)
 
 
@@ -135,6 +135,6 @@ def test_pivots_assumptions_and_what_is_left_are_lines_of_their_own() -> None:
 
 def test_where_nothing_failed_the_question_says_so() -> None:
     text = findings(CASE, NOT_REPRODUCED)
-    assert section(text, "Question") == ["the baseline failed in 0 of 1 runs"]
+    assert section(text, "Question") == ["- the baseline failed in 0 of 1 runs"]
     assert section(text, "Answer")[0].startswith("**not_reproduced**")
     assert section(text, "Ruled out") == ["Nothing."]

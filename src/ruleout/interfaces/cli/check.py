@@ -30,7 +30,7 @@ def check(case_file: Path | None, target: str | None, repeat: int, as_json: bool
     """Run COMMAND once (behind `--`) and say by the exit status whether it fails: for `git bisect run`.
 
     Exit status: 0 clean; 1 reproduced (the target, if one is given); 125 untestable, or another failure; 128 and more:
-    no result (129 and up: usage, a defect, something missing, interrupted).
+    no result (129 usage, 130 interrupted, 131 a defect of ruleout, 132 something is missing).
     """
     case = oracle_case(command, read_case(case_file) if case_file else None)
     answer = ask(case, parse_target(target) if target else None, repeat, LocalRunner())

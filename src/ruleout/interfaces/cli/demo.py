@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment
-from ruleout.interfaces.cli.investigate import conduct, home_option, json_option
+from ruleout.interfaces.cli.investigate import conduct, folder_option, json_option
 from ruleout.interfaces.cli.output import tell_progress
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
@@ -16,9 +16,9 @@ from ruleout.lab.models import tiny_models
 
 
 @click.command()
-@home_option
+@folder_option
 @json_option
-def demo(home: Path | None, as_json: bool) -> int:
+def demo(chosen: Path | None, as_json: bool) -> int:
     """Investigate a real failure of a real engine on this machine's CPU.
 
     Transformers 5.2.0 serves a tiny GLM-MoE-DSA model and says it is ready; then every answer is empty. The first time,
@@ -31,7 +31,7 @@ def demo(home: Path | None, as_json: bool) -> int:
     engine = environment(TRANSFORMERS_5_2_0, tell)
     text = demo_case_yaml(engine, tiny_models(engine, tell))
     case = parse_case(text, "the demo's case.yaml")
-    folder = Folder.of(case, home)
+    folder = Folder.of(case, chosen)
     aside = folder.set_aside()
     if aside is not None:
         tell(f"the previous demo is now {aside}")

@@ -42,8 +42,11 @@ class Duration(click.ParamType[float]):
             self.fail(str(problem), param, ctx)
 
 
-home_option = click.option(
-    "--dir", "home", type=click.Path(path_type=Path, file_okay=False), help="Where investigations live [./ruleout]."
+folder_option = click.option(
+    "--dir",
+    "chosen",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the investigation [./ruleout/NAME].",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
@@ -54,7 +57,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
 @click.option("--budget-trials", type=click.IntRange(min=1), help="Stop after so many trials.")
 @click.option("--budget-time", type=Duration(), help="Stop when the trials have taken so long, e.g. 6h.")
-@home_option
+@folder_option
 @json_option
 def investigate(
     case_file: str,
@@ -62,7 +65,7 @@ def investigate(
     dry_run: bool,
     budget_trials: int | None,
     budget_time: float | None,
-    home: Path | None,
+    chosen: Path | None,
     as_json: bool,
 ) -> int:
     """Run the failing deployment of CASE.yaml under controlled changes until one cause is left.
@@ -71,14 +74,14 @@ def investigate(
     """
     path = Path(case_file)
     if resume and not path.is_file():
-        path = find(case_file, home).case
+        path = find(case_file, chosen).case
     case = read_case(path)
     budget = Budget(
         budget_trials or case.budget.trials,
         case.budget.minutes if budget_time is None else budget_time / 60,
         case.budget.disk,
     )
-    folder = Folder.of(case, home)
+    folder = Folder.of(case, chosen)
     if dry_run:
         tell_plan(case, budget, as_json)
         return 0

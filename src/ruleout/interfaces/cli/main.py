@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import traceback
 from types import FrameType
 
 import click
@@ -13,13 +14,15 @@ from ruleout.interfaces.cli.check import check
 from ruleout.interfaces.cli.demo import demo
 from ruleout.interfaces.cli.findings import findings
 from ruleout.interfaces.cli.investigate import investigate
-from ruleout.interfaces.cli.output import hear_no_more, tell_error, tell_progress, tolerate_any_encoding
+from ruleout.interfaces.cli.output import hear_no_more, tell_error, tell_progress, tolerate_any_streams
 from ruleout.interfaces.cli.status import status
 from ruleout.investigation.running import reap_orphans
 from ruleout.model import RuleoutError
 from ruleout.runners.local import LocalRunner
 
-EXIT_INTERRUPTED = 130
+EXIT_DEFECT, EXIT_INTERRUPTED = 3, 130
+AS_ORACLE = {2: 129}
+"""`check` exits 128 and more without a result; 128 + 2 would read as interrupted."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -54,12 +57,12 @@ for _verb in (demo, investigate, check, status, findings):
 def run(arguments: list[str]) -> int:
     """Run a command line; its exit status."""
     signal.signal(signal.SIGTERM, _as_interrupt)
-    tolerate_any_encoding()
+    tolerate_any_streams()
     oracle = next((a for a in arguments if not a.startswith("-")), "") == "check"
     status_ = _run(arguments)
     if oracle and status_ not in (0, 1, 125):
         # `git bisect run` takes 1 to 127 for an answer; what is no test result has to stop it.
-        return status_ if status_ >= 128 else 128 + status_
+        return status_ if status_ >= 128 else AS_ORACLE.get(status_, 128 + status_)
     return status_
 
 
@@ -68,7 +71,7 @@ def _run(arguments: list[str]) -> int:
         if not {"-h", "--help", "--version"} & set(arguments):
             for spool in reap_orphans(LocalRunner()):
                 tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
-        result = cli.main(arguments, prog_name="ruleout", standalone_mode=False)
+        result = cli.main(arguments or ["--help"], prog_name="ruleout", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except RuleoutError as problem:
         tell_error(problem.what, problem.remedy)
@@ -86,11 +89,18 @@ def _run(arguments: list[str]) -> int:
             tell_progress("")  # behind the terminal's own ^C
         tell_error("interrupted", "What was started is stopped; what was learnt is kept.")
         return EXIT_INTERRUPTED
-    except OSError as problem:
-        tell_error(
-            f"{problem.filename or 'system'}: {problem.strerror or problem}", "Make room or give permission there."
-        )
+    except FileNotFoundError as problem:
+        where = problem.filename or "the current folder"
+        tell_error(f"{where}: no longer there", "Change to a folder that exists, and try again.")
         return 4
+    except OSError as problem:
+        where = problem.filename or "the system"
+        tell_error(f"{where}: {problem.strerror or problem}", "Make room or give permission there, and try again.")
+        return 4
+    except Exception as defect:
+        traceback.print_exc()
+        tell_error(f"a defect of ruleout: {type(defect).__name__}: {defect}", "Please report it with the lines above.")
+        return EXIT_DEFECT
 
 
 def _as_interrupt(number: int, frame: FrameType | None) -> None:

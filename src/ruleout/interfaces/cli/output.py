@@ -34,8 +34,11 @@ def tell_progress(text: str) -> None:
     _write(sys.stderr, text + "\n")
 
 
-def tolerate_any_encoding() -> None:
-    """Characters that the locale does not have are shown as escapes."""
+def tolerate_any_streams() -> None:
+    """Streams that were closed (`>&-`) swallow what is said; characters the locale does not have become escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -43,12 +46,17 @@ def tolerate_any_encoding() -> None:
 
 def answer_console() -> Console:
     """For the answer: as wide as the terminal, or 100 columns without one."""
-    return _Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    return _Console(file=sys.stdout, highlight=False, width=_width(sys.stdout), soft_wrap=False)
 
 
 def progress_console() -> Console:
     """For progress."""
-    return _Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 100)
+    return _Console(file=sys.stderr, highlight=False, width=_width(sys.stderr))
+
+
+def _width(stream: TextIO) -> int | None:
+    """None: the terminal's, or COLUMNS."""
+    return None if stream.isatty() or os.environ.get("COLUMNS", "").isdecimal() else 100
 
 
 def hear_no_more() -> None:

@@ -88,7 +88,7 @@ class Progress:
     def _trial_line(self, trial: Trial) -> Text:
         outcome = words.outcome(trial.outcome)
         line = Text.assemble(
-            f"  #{trial.id:<3}",
+            f"  #{trial.id:<4}",
             (f"{outcome:<11}", COLOURS[outcome]),
             f"{words.minutes(trial.minutes):>7}  ",
             words.changes(trial.configuration, self.case.baseline),
@@ -110,13 +110,11 @@ class Progress:
             Text(f"  now      {self.now}   {f'{stage} ▸ ' if stage else ''}{self.doing}"),
         ]
         if self.assessment is not None:
-            lines.append(Text(f"  leading  {self._leading(self.assessment)}"))
+            for label, (claim, p) in zip(("leading", "", ""), top_claims(self.assessment), strict=False):
+                lines.append(Text(f"  {label:<9}{words.percent(p):>6} {claim}"))
         for line in lines:
             line.truncate(self.console.width, overflow="ellipsis")
         return Group(*lines)
-
-    def _leading(self, assessment: Assessment) -> str:
-        return " · ".join(f"{words.percent(p)} {claim}" for claim, p in top_claims(assessment))
 
     def _left(self) -> str:
         """A guess at the time that is left: what is not known yet, at what a trial tells and takes."""

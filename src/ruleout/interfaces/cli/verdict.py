@@ -27,28 +27,35 @@ STYLES = {
 LABEL = 29
 
 
-def tell_verdict(case: Case, verdict: Verdict, folder: Folder) -> None:
-    """Print the answer on stdout."""
+def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None) -> None:
+    """Print the answer on stdout; while `process` is still working on it, what can be said so far."""
     console = answer_console()
     mark, style = STYLES[verdict.status]
-    console.print(Text(f"{mark} {_headline(verdict)}", f"bold {style}"))
-    for label, text in _facts(case, verdict):
-        room = max(20, console.width - LABEL - 1)
+    headline = _headline(verdict) if process is None else f"Running (process {process}): {_likeliest(verdict)}"
+    console.print(Text(f"{mark} {headline}", f"bold {style}"))
+    for label, text in _facts(case, verdict, _from_here(folder.path)):
+        room = max(24, console.width - LABEL - 1)
         first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(sum(t.minutes for t in verdict.trials))
-    here = Path.cwd()
-    record = folder.findings.relative_to(here) if folder.findings.is_relative_to(here) else folder.findings
-    console.print(Text(f"  {len(verdict.trials)} trials, {total} · {record}", "dim"))
+    record = _from_here(folder.findings)
+    console.print(Text(f"  {words.count(len(verdict.trials), 'trial')}, {total} · {record}", "dim"), soft_wrap=True)
+
+
+def _from_here(path: Path) -> Path:
+    """As a person names it from the current folder."""
+    try:
+        return path.relative_to(Path.cwd())
+    except (ValueError, OSError):
+        return path
 
 
 def _headline(verdict: Verdict) -> str:
-    sure = words.percent(verdict.probability)
     causes = ", and by itself ".join(words.cause(c) for c in verdict.causes)
     if verdict.status is VerdictStatus.ISOLATED:
-        return f"Isolated ({sure}): {causes}"
+        return f"Isolated ({words.percent(verdict.probability)}): {causes}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         return f"Elsewhere ({words.percent(verdict.elsewhere.probability)}): {verdict.elsewhere.claim}"
     if verdict.status is VerdictStatus.NOT_REPRODUCED:
@@ -60,14 +67,21 @@ def _headline(verdict: Verdict) -> str:
         VerdictStatus.EXHAUSTED: "Budget spent, not isolated",
         VerdictStatus.INTERRUPTED: "Interrupted, not isolated",
     }[verdict.status]
-    return f"{name}: likeliest ({sure}) is {causes}" if causes else name
+    return f"{name}: {_likeliest(verdict)}"
+
+
+def _likeliest(verdict: Verdict) -> str:
+    if not verdict.hypotheses:
+        return "nothing is known yet"
+    best = verdict.hypotheses[0]
+    return f"likeliest ({words.percent(best.probability)}) is {best.claim}"
 
 
 def _open(factor: NotRuledOut) -> str:
     return f"{factor.factor} (untried: {', '.join(factor.untried)})" if factor.untried else factor.factor
 
 
-def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
+def _facts(case: Case, verdict: Verdict, folder: Path) -> Iterator[tuple[str, str]]:
     if verdict.why and verdict.status is not VerdictStatus.NOT_REPRODUCED:
         yield "Why not isolated", verdict.why
     found = verdict.confirmed_by
@@ -84,12 +98,14 @@ def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
     if failure is not None:
         first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
         line = next((e.line for e in failure.evidence if e.line), None)
-        where = f"{first.log}:{line}   " if line and first else ""
-        yield "First error of the engine", f"{where}{words.failure(failure)}"
+        if line and first:
+            yield "First error of the engine", f"{folder / first.log}:{line}   {words.failure(failure)}"
+        else:
+            yield "No error in the log, but", words.failure(failure)
         if failure.client:
             yield "What a client sees", failure.client
     for workaround in verdict.workarounds[:3]:
-        yield "Workaround", f"{words.workaround(case, workaround.set)}   (clean in trial {workaround.trial})"
+        yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.ruled_out:
@@ -100,6 +116,8 @@ def _facts(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "Masked", ", ".join(f"trial {m.trial}" for m in verdict.masked) + ": failed otherwise, says nothing"
     if verdict.never_varied:
         yield "Not varied", ", ".join(verdict.never_varied)
+    if verdict.status is VerdictStatus.NOT_REPRODUCED:
+        yield "What to do", "raise the load or the number of requests in `probes`, or check that `command` is the one"
     if verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND):
         for other in [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]:
             yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
