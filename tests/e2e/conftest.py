@@ -92,6 +92,12 @@ class Done:
             assert word in self.err, self.err
 
 
+def _as_from_a_terminal() -> None:
+    """Whatever started the tests (nohup, a background job) may have had signals ignored; a person's shell does not."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Running:
     """A command that runs, in a session of its own as under a terminal; its output goes to files."""
 
@@ -100,7 +106,7 @@ class Running:
         with self.paths[0].open("wb") as out, self.paths[1].open("wb") as err:
             self.process = subprocess.Popen(
                 argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                preexec_fn=_as_from_a_terminal,
             )  # fmt: skip
 
     @property

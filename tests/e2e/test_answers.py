@@ -156,7 +156,7 @@ def test_status_and_findings_look_at_a_trial_that_runs_without_disturbing_it(wor
         assert [entry["trial"] for entry in status.document["running"]] == [2]
         assert [trial["id"] for trial in status.document["trials"]] == [1]
     plain = workshop.run("status", "fake")
-    assert "not ended" in plain.out
+    assert "running" in plain.out
     findings = workshop.run("findings")
     assert (findings.status, findings.err) == (0, "")
     assert findings.out.startswith("#")

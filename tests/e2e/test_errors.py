@@ -27,12 +27,12 @@ def test_a_port_that_somebody_else_holds_is_refused_and_the_holder_named(worksho
         port = str(other.getsockname()[1])
         case = workshop.case(mode="serve", factors=FACTORS)
         case.write_text(case.read_text().replace("'{port}'", f"'{port}'"))
-        workshop.run("investigate", case).told(4, f"port {port}", f"process {os.getpid()} ", "--resume")
+        workshop.run("investigate", case).told(4, f"port {port}", f"process {os.getpid()} ", "start again")
         workshop.run("check", "--case", case).told(132, f"port {port}", f"process {os.getpid()} ")
         with socket.create_connection(("127.0.0.1", int(port))):
             assert other.accept()
         assert workshop.ledger == []
-    done = workshop.run("investigate", "--resume", "--json", case)
+    done = workshop.run("investigate", "--json", case)
     assert (done.status, done.causes) == (0, [{"batching": ["on"]}])
     assert len(workshop.ledger) == len(done.document["trials"])
 
@@ -176,7 +176,7 @@ def test_a_disk_without_room_is_told_and_the_engine_stopped(
     filler = small_disk / "filler"
     with filler.open("wb") as full:
         full.write(b"x" * (24 * 1024 - free_kib) * 1024)
-    done = workshop.run("investigate", case, "--dir", small_disk)
+    done = workshop.run("investigate", case, "--dir", small_disk / "fake")
     assert workshop.alive() == []
     assert done.status == 4, done
     assert done.out == ""
@@ -188,14 +188,14 @@ def test_a_disk_without_room_is_told_and_the_engine_stopped(
     filler.unlink()
     workshop.plan(fails=FAILS)
     if (small_disk / "fake" / "ruleout.db").exists():
-        done = workshop.run("investigate", case, "--dir", small_disk, "--resume", "--json")
+        done = workshop.run("investigate", case, "--dir", small_disk / "fake", "--resume", "--json")
         assert (done.status, done.causes) == (0, [{"batching": ["on"]}]), done.err
 
 
 def test_a_full_disk_in_the_middle_is_no_outcome(workshop: Workshop, small_disk: Path) -> None:
     workshop.plan(fails=FAILS, hold={"phase": "load", "start": 2, "children": ["session"]})
     case = workshop.case(factors=FACTORS)
-    running = workshop.start("investigate", case, "--dir", small_disk)
+    running = workshop.start("investigate", case, "--dir", small_disk / "fake")
     workshop.wait_until_held()
     filler = small_disk / "filler"
     with contextlib.suppress(OSError), filler.open("wb", buffering=0) as full:
@@ -207,7 +207,7 @@ def test_a_full_disk_in_the_middle_is_no_outcome(workshop: Workshop, small_disk:
     assert next(line for line in done.err.splitlines() if not line.startswith("  #")).startswith("ruleout: ")
     assert workshop.alive() == []
     filler.unlink()
-    done = workshop.run("investigate", case, "--dir", small_disk, "--resume", "--json")
+    done = workshop.run("investigate", case, "--dir", small_disk / "fake", "--resume", "--json")
     assert (done.status, done.causes) == (0, [{"batching": ["on"]}]), done.err
 
 

@@ -51,7 +51,7 @@ def test_a_job_beyond_its_time_is_a_hang(workshop: Workshop) -> None:
 
 @pytest.mark.slow
 def test_an_engine_that_ignores_sigterm_is_killed_after_its_grace(workshop: Workshop) -> None:
-    workshop.plan(mode="serve", fails=FAILS, ignores_term=True)
+    workshop.plan(mode="serve", ignores_term=True)
     begun = time.monotonic()
     done = workshop.run("check", "--case", workshop.case(mode="serve", factors=FACTORS))
     assert done.status == 0, done.err

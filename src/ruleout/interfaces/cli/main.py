@@ -71,7 +71,10 @@ def _run(arguments: list[str]) -> int:
         if not {"-h", "--help", "--version"} & set(arguments):
             for spool in reap_orphans(LocalRunner()):
                 tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
-        result = cli.main(arguments or ["--help"], prog_name="ruleout", standalone_mode=False)
+        if not arguments:
+            tell_progress(cli.get_help(click.Context(cli, info_name="ruleout")))
+            return 2
+        result = cli.main(arguments, prog_name="ruleout", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except RuleoutError as problem:
         tell_error(problem.what, problem.remedy)
