@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import ClassVar
 
-from pydantic import Field
-
+from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.outcome import Evidence
 from ruleout.model.vocabulary import Component, FailureClass, Stage
 
@@ -151,7 +150,8 @@ class DiagnosedFailure:
         consequences: what followed from it, each kind once.
     """
 
-    class_: Annotated[FailureClass, Field(alias="class")]
+    __pydantic_config__: ClassVar = DOCUMENT_NAMES
+    class_: FailureClass
     signature: str
     message: str
     line: int
