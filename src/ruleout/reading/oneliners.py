@@ -13,7 +13,7 @@ from ruleout.reading.records import Record
 from ruleout.reading.spotted import Spotted, Weight
 
 CONSEQUENCE = re.compile(
-    r'" 500 Internal|" 500$|[Ss][Ii][Gg][Qq][Uu][Ii][Tt]|Exception in ASGI application|EngineCore failed to start'
+    r'" 500 Internal|" 500$|\b[Ss][Ii][Gg][Qq][Uu][Ii][Tt]\b|Exception in ASGI application|EngineCore failed to start'
     r"|hit an exception|encountered a fatal error"
 )
 """Lines that follow a failure and are none by themselves."""

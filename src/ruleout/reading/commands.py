@@ -1,0 +1,54 @@
+"""The command that started the run, where the log or its reader shows it: `$ vllm serve M --tensor-parallel-size 8`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from ruleout.reading.book import Book
+
+_ENGINES = (
+    ("sglang", re.compile(r"sglang(?:\.launch_server| serve)|sglang\b")),
+    ("vllm", re.compile(r"\bvllm\b")),
+    ("tensorrt-llm", re.compile(r"trtllm-|tensorrt_llm")),
+    ("lmdeploy", re.compile(r"\blmdeploy\b")),
+    ("llama.cpp", re.compile(r"llama-(?:server|cli|bench)|llama\.cpp")),
+    ("transformers", re.compile(r"\btransformers (?:serve|chat)")),
+)
+_MODEL = re.compile(r"\b(?:serve|api_server|gradio) (?P<model>[\w./~][\w./\-~]+)")
+_LONGEST = 8000
+
+
+def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
+    """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
+    command = groups["command"][:_LONGEST]
+    engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
+    if not engine and " -" not in f" {command}":
+        return
+    if engine:
+        book.recognised(engine, 3)
+    book.command = book.command or command
+    if found := _MODEL.search(command):
+        book.ran_on("model", found["model"])
+    book.knows_requests = True
+    for name, value in flags(command).items():
+        book.request(name, value, line)
+
+
+def flags(command: str) -> dict[str, str]:
+    """Long flags and their values; `True` for a bare one. The names are in snake_case."""
+    try:
+        words = shlex.split(command, comments=False)
+    except ValueError:
+        words = command.split()
+    found: dict[str, str] = {}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if not re.match(r"^--?[A-Za-z]", word) or (not word.startswith("--") and len(word) > 5):
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals:
+            bare = not following or re.match(r"^--?[A-Za-z]", following)
+            value = "True" if bare else following
+        found.setdefault(name.replace("-", "_"), value)
+    return found

@@ -1,0 +1,74 @@
+"""Any other engine: Python, uvicorn, torch and CUDA print the same words whoever calls them.
+
+Also reads what people paste along: `python -m torch.utils.collect_env`, vLLM's and SGLang's own reports of the
+environment, `nvidia-smi`, lists of packages, and the command that was typed (`$ vllm serve … --dtype half`).
+"""
+
+from __future__ import annotations
+
+from ruleout.model import Stage
+from ruleout.reading.book import Book
+from ruleout.reading.commands import typed
+from ruleout.reading.formats.base import Format, Says, Taken, environment
+
+_VERSION = r"\d+\.\d+[\w.+\-]*"
+
+
+def _capability(book: Book, groups: Taken, text: str, line: int) -> None:
+    value = groups.get("capability") or groups.get("sm") or ""
+    book.ran_on("sm", value.replace(".", ""))
+
+
+def _device(book: Book, groups: Taken, text: str, line: int) -> None:
+    book.ran_on("gpu", groups["gpu"])
+    number = int(groups["number"]) + 1
+    if number > int(book.environment.get("gpus", "0")):
+        book.environment["gpus"] = str(number)
+
+
+GENERIC = Format(
+    "",
+    stages=(
+        (Stage.DISTRIBUTED_INIT, r"init_process_group|NCCL INFO (?:Bootstrap|comm )|ncclCommInitRank"),
+        (Stage.WEIGHT_LOAD, r"Loading (?:checkpoint shards|weights|model weights|safetensors)"),
+        (Stage.CUDA_GRAPH_CAPTURE, r"[Cc]aptur(?:e|ing) (?:\w+ )*(?:CUDA|cuda) ?graph"),
+        (Stage.READY, r"Application startup complete|Uvicorn running on|[Ss]erver (?:is )?(?:ready|started|listening)"),
+        (Stage.DECODE, r"\"POST /(?:v1|generate)[\w/]* HTTP/[\d.]+\" 200"),
+        (Stage.SHUTDOWN, r"^INFO: +Shutting down"),
+    ),
+    says=(
+        Says(r"^\s*(?:\$|>|#) (?P<command>.*\S)", typed, 20),
+        Says(
+            r"^(?P<command>(?:[A-Z_]+=\S+ )*(?:python3? -m \w[\w.]+|vllm serve|sglang serve|trtllm-serve"
+            r"|llama-server|lmdeploy serve|transformers serve) .*-.*)",
+            typed,
+            20,
+        ),
+        environment(r"(?:PyTorch version|^torch(?: version)?)\s*: +(?P<torch>" + _VERSION + r")"),
+        environment(r"\btorch==(?P<torch>" + _VERSION + r")"),
+        environment(r"\btransformers(?:==|: +)(?P<transformers>" + _VERSION + r")"),
+        environment(r"\btriton(?:==|: +)(?P<triton>" + _VERSION + r")"),
+        environment(r"\bflashinfer(?:[_-]python)?(?:==|: +)(?P<flashinfer>" + _VERSION + r")"),
+        environment(r"\b(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version): (?P<cuda>\d+\.\d+)"),
+        environment(
+            r"(?:Nvidia driver version|NVIDIA driver version|CUDA Driver Version"
+            r"|Driver Version): (?P<driver>\d[\d.]+)"
+        ),
+        environment(r"kernel driver version (?P<driver>\d[\d.]+)"),
+        environment(r"Using CUDA (?P<cuda>\d+\.\d+) driver version"),
+        environment(r"ROCM used to build PyTorch: (?P<rocm>\d[\w.\-]*)"),
+        environment(r"^Python(?: version)?: (?P<python>\d+\.\d+[\w.]*)"),
+        environment(r"/python(?P<python>3\.\d+)/"),
+        environment(r"(?:NCCL version|nccl==|using nccl==)\s?(?P<nccl>\d+\.\d+[\d.]*)"),
+        Says(
+            r"^(?:GPU (?P<number>\d+)(?:,[\d,]+)?): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce"
+            r"|Instinct)[^(\n]*)",
+            _device,
+        ),
+        environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |A|H|B|L|GB|GH)\w*[\w ]*)"),
+        Says(r"(?i)compute capability:? (?P<capability>\d{1,2}\.\d)\b", _capability),
+        Says(r"\b(?:sm_?|SM)(?P<sm>\d{2,3})a?\b", _capability),
+        environment(r"\b(?P<sm>gfx\d{3,4}\w?)\b"),
+        environment(r"model[ _]type[` =:'\"]+(?P<model_type>[a-z][\w]+)"),
+    ),
+)

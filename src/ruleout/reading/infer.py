@@ -1,0 +1,127 @@
+"""A failure that no line reports: the answers are wrong, the process was killed, a start went on for ever.
+
+People paste what they think matters: a settings line, the last progress bar, a row of exclamation marks. Such an excerpt
+has no failing line, and yet it tells what kind of failure its reader has. All of this is conclusion, not reading, and is
+marked as `inferred`; a log that ran well to its end is never given a failure that way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ruleout.model import FailureClass, Stage
+from ruleout.reading.records import Record
+
+F, S = FailureClass, Stage
+EXCERPT = 40
+"""Lines up to which a text may be an excerpt that somebody pasted, rather than a log."""
+
+_NAN_TEXT = re.compile(r"!{8,}")
+_REPEATED = re.compile(r"([^\s\w=\-#*.+_|/\\]|\w)\1{11,}|(\b\w{2,12}\b[ ,]?)\2{7,}")
+_WRONG = re.compile(
+    r"(?i)\b(?:garbage|gibberish|garbled|nonsense|incoherent|wrong (?:output|answer|text"
+    r"|result)s?|repeat(?:s|ing|ed)? (?:itself|tokens?|the same)"
+    r"|endless repetition|empty (?:content|response|output)|corrupt(?:ed)? output|mojibake"
+    r"|degenerate)\b"
+)
+_ACCURACY = re.compile(
+    r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,40}(?:drop|degrad|lower|fell"
+    r"|0\.\d+|\d+(?:\.\d+)? ?%)"
+)
+_LEAK = re.compile(
+    r"(?i)memory (?:leak|usage (?:grows|keeps|increas))|RSS .{0,20}(?:grow|increas)|leak(?:s"
+    r"|ing) memory"
+)
+_HUNG = re.compile(
+    r"(?i)\b(?:hangs?|hung|stuck|freezes?|frozen|no (?:further )?output|never (?:returns"
+    r"|finishes)|unresponsive|deadlocks?|0 tokens/s)\b"
+)
+_KILLED = re.compile(
+    r"leaked (?:semaphore|shared_memory) objects? to clean up|\bSIGKILL\b"
+    r"|exit(?:ed with)? code:? -?(?:9|137)\b|signal 9|exitcode[=: ]+-9"
+)
+_COLLECTIVE = re.compile(
+    r"(?i)custom_all_?reduce|nccl|nvlink|all_?reduce|all_?gather|broadcast"
+    r"|Registering \d+ cuda graph|p2p|barrier"
+)
+_FP4_CACHE = re.compile(r"(?i)FP4.{0,12}KV ?Cache might")
+_MEMORY = re.compile(r"(?i)avail(?:able)?[ _]mem(?:ory)?[= :]+\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """A conclusion, and the record that speaks most for it."""
+
+    class_: FailureClass
+    stage: Stage
+    record: Record
+    why: str
+
+
+def infer(records: Sequence[Record], stage: Stage, *, excerpt: bool) -> Inferred | None:
+    """What the records tell of a failure that none of them reports.
+
+    Args:
+        records: of an excerpt, all; of a log, the first and the last ones.
+        stage: the last stage begun.
+        excerpt: somebody chose these lines, so they are about a failure.
+    """
+    texts = [record for record in records if record.text.strip()]
+    if not texts:
+        return None
+    return (
+        _described(texts, stage) or _ended(texts, stage, excerpt) or _doubtful(texts) or _chosen(texts, stage, excerpt)
+    )
+
+
+def _find(pattern: re.Pattern[str], records: Sequence[Record]) -> Record | None:
+    return next((record for record in records if pattern.search(record.text[:2000])), None)
+
+
+def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
+    """The wrong text itself, or somebody's word for it."""
+    plain = [record for record in records if not record.level]
+    if found := _find(_NAN_TEXT, plain):
+        return Inferred(F.NAN_INF, S.DECODE, found, "token 0 over and over is what an argmax over NaN gives")
+    if found := next((r for r in plain if _REPEATED.fullmatch(r.text.strip()[:400])), None):
+        return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "one token over and over")
+    for pattern, class_, why in (
+        (_LEAK, F.MEMORY_LEAK, "memory is said to grow"),
+        (_WRONG, F.WRONG_OUTPUT, "the answers are said to be wrong"),
+        (_ACCURACY, F.ACCURACY_LOSS, "a score is said to be too low"),
+        (_HUNG, F.HANG, "it is said to stand still"),
+    ):
+        if found := _find(pattern, plain):
+            return Inferred(class_, S.DECODE if stage is S.UNKNOWN else stage, found, why)
+    return None
+
+
+def _ended(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
+    """The start did not come to its end, and nothing says why."""
+    if stage in (S.UNKNOWN, S.READY, S.PREFILL, S.DECODE, S.CONCURRENCY, S.SHUTDOWN):
+        return None
+    if found := _find(_KILLED, records):
+        return Inferred(F.HOST_OOM_KILL, stage, found, "it ends without an error: it was killed from outside")
+    if stage is S.CUDA_GRAPH_CAPTURE or (excerpt and stage is S.DISTRIBUTED_INIT):
+        if found := _find(_COLLECTIVE, records):
+            return Inferred(F.HANG, stage, found, "it ends among collective operations, without an error")
+        if excerpt:
+            found = _find(_MEMORY, records) or records[-1]
+            return Inferred(F.OOM, stage, found, "it ends in the capture, which takes memory, without an error")
+    return None
+
+
+def _doubtful(records: Sequence[Record]) -> Inferred | None:
+    if found := _find(_FP4_CACHE, records):
+        return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "nothing failed, and the engine doubts its own accuracy")
+    return None
+
+
+def _chosen(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
+    """Settings and names of kernels only: who pastes those without an error has wrong answers."""
+    early = (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG, S.PREFILL, S.DECODE)
+    if not excerpt or stage not in early:
+        return None
+    return Inferred(F.WRONG_OUTPUT, S.DECODE, records[0], "no error is shown, and the lines were chosen by somebody")

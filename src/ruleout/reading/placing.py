@@ -1,0 +1,94 @@
+"""The stage, the rank and the final class of a failure that was found.
+
+The log's own stages come first: what began last was going on. The stack knows better where it is inside of a stage
+(a graph is captured while the last line still speaks of the KV cache); words around it are asked where neither tells.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ruleout.model import FailureClass, Stage
+from ruleout.reading.facts import FactsReader
+from ruleout.reading.infer import EXCERPT
+from ruleout.reading.spotted import Spotted
+from ruleout.reading.timeline import AFTER_READY, SERVING
+from ruleout.reading.where import of_frames, of_words, usual
+
+F, S = FailureClass, Stage
+_SYMBOL = re.compile(r"undefined symbol")
+_RANK = re.compile(r"\b(?:TP|rank|Rank |Worker_TP|TP rank |Worker-|VllmWorker-|RANK )(\d+)")
+_ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
+
+
+def rank_number(process: str) -> int | None:
+    """The number of the rank that a prefix tells: its tensor-parallel one, if it tells several."""
+    found = _RANK.search(process) or _ANY_RANK.search(process)
+    return int(found[1]) if found else None
+
+
+def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
+    """The failure with the class that lines beside it give it."""
+    candidates = reader.failures.candidates
+    if chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message:
+        if any(other.class_ is F.NAN_INF for other in candidates):
+            return replace(chosen, class_=F.NAN_INF)
+    if chosen.class_ is F.IMPORT_ABI:
+        earlier = [w for w in reader.warnings.found if w.line < chosen.line and _SYMBOL.search(w.text)]
+        if earlier:
+            line, text = earlier[0].line, earlier[0].text
+            return replace(chosen, class_=F.MISSING_SYMBOL, line=line, start=line, text=text, message=text, frames=())
+    return chosen
+
+
+def place(chosen: Spotted, reader: FactsReader) -> Stage:
+    """The stage in which the failure happened."""
+    if chosen.class_ is F.COMPILE_ERROR:
+        return S.KERNEL_COMPILE
+    begun = chosen.stage
+    told = f"{chosen.exception} {chosen.message} {chosen.text}"
+    frames = of_frames(chosen.frames)
+    if begun in SERVING:
+        return frames if frames in SERVING else begun
+    if begun is S.READY:
+        return frames if frames in SERVING else _ready(chosen)
+    words = None if chosen.asynchronous and frames else of_words(told)
+    if reader.lines > EXCERPT or begun is not S.UNKNOWN:
+        return _of_log(chosen, begun, frames, words)
+    around = [record.text for record in reader.head if record.text.strip() and record.line != chosen.line]
+    nearest = sorted(range(len(around)), key=lambda index: abs(index + 1 - chosen.line))
+    near = next((stage for index in nearest if (stage := of_words(around[index]))), None)
+    return _settled(chosen.class_, frames, words, near)
+
+
+def _ready(chosen: Spotted) -> Stage:
+    """A server that is ready fails with a request: with a prompt as long as nothing says that it generated."""
+    return S.PREFILL if chosen.frames or chosen.asynchronous else S.READY
+
+
+def _of_log(chosen: Spotted, begun: Stage, frames: Stage | None, words: Stage | None) -> Stage:
+    """Stages that the log told, made more exact by the stack."""
+    if chosen.class_ in (F.IMPORT_ABI, F.MISSING_SYMBOL) and begun in (S.UNKNOWN, S.ARG_PARSING):
+        return frames if frames in (S.MODEL_CONFIG, S.WEIGHT_LOAD) and not _import(chosen) else S.INSTALL_IMPORT
+    if begun is S.UNKNOWN:
+        return frames or words or usual(chosen.class_)
+    if frames is None or frames is begun:
+        return begun
+    order = list(Stage)
+    later = order.index(frames) >= order.index(begun)
+    return frames if later or begun in (S.ARG_PARSING, S.MODEL_CONFIG) else begun
+
+
+def _import(chosen: Spotted) -> bool:
+    return chosen.exception.rpartition(".")[2] in ("ModuleNotFoundError", "ImportError")
+
+
+def _settled(class_: FailureClass, frames: Stage | None, words: Stage | None, near: Stage | None) -> Stage:
+    """The stage of a failure in an excerpt without any stage of its own."""
+    if class_ in (F.MISSING_SYMBOL, F.UNKNOWN_MODEL_TYPE):
+        return usual(class_)
+    return frames or words or near or usual(class_)
+
+
+_ = AFTER_READY
