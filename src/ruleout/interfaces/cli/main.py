@@ -10,22 +10,15 @@ from types import FrameType
 import click
 
 from ruleout import __version__
-from ruleout.interfaces.cli.check import check
-from ruleout.interfaces.cli.demo import demo
-from ruleout.interfaces.cli.findings import findings
-from ruleout.interfaces.cli.investigate import investigate
-from ruleout.interfaces.cli.output import tell_error
-from ruleout.interfaces.cli.status import status
-from ruleout.investigation.running import reap_orphans
-from ruleout.model import RuleoutError
-from ruleout.runners.local import LocalRunner
+from ruleout.interfaces.cli.verbs import Verbs
+from ruleout.model.errors import RuleoutError
 
 EXIT_INTERRUPTED = 130
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT)
+@click.group(cls=Verbs, context_settings=CONTEXT)
 @click.version_option(__version__, message="ruleout %(version)s")
 def cli() -> None:
     """Trace a crash in large-language-model serving to its root cause, by controlled trials of the real engine.
@@ -33,10 +26,6 @@ def cli() -> None:
     Exit status: 0 the job was done; 1 reproduced but not isolated; 2 usage or a bad file; 3 a defect of ruleout;
     4 something needed is missing; 5 the failure did not reproduce; 130 interrupted.
     """
-
-
-for _verb in (demo, investigate, check, status, findings):
-    cli.add_command(_verb)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -58,8 +47,7 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         if not {"-h", "--help", "--version"} & set(arguments):
-            for spool in reap_orphans(LocalRunner()):
-                click.echo(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})", err=True)
+            _reap()
         result = cli.main(arguments, prog_name="ruleout", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except RuleoutError as problem:
@@ -83,6 +71,22 @@ def _run(arguments: list[str]) -> int:
             f"{problem.filename or 'system'}: {problem.strerror or problem}", "Make room or give permission there."
         )
         return 4
+
+
+def _reap() -> None:
+    """Stop what trials of dead commands left running."""
+    from ruleout.investigation.running import reap_orphans
+    from ruleout.runners.local import LocalRunner
+
+    for spool in reap_orphans(LocalRunner()):
+        click.echo(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})", err=True)
+
+
+def tell_error(what: str, remedy: str) -> None:
+    """An error in two lines."""
+    from ruleout.interfaces.cli import output
+
+    output.tell_error(what, remedy)
 
 
 def _as_interrupt(number: int, frame: FrameType | None) -> None:
