@@ -14,7 +14,11 @@ F = FailureClass
 
 _ALONE: tuple[tuple[FailureClass, str], ...] = (
     (F.HOST_OOM_KILL, r"oom-kill|Out of memory: Killed process|OOMKilled|^Killed$|oom_reaper"),
-    (F.OOM, r"(?:CUDA|HIP|XPU|NPU|GPU|MPS)(?: error:| driver error:)? (?:backend )?out of memory|OutOfMemoryError"),
+    (
+        F.OOM,
+        r"(?:CUDA|HIP|XPU|NPU|GPU|MPS)(?: error:| driver error:)? (?:backend )?out of memory"
+        r"|OutOfMemoryError",
+    ),
     (F.DEVICE_SIDE_ASSERT, r"device-side assert|cudaErrorAssert\b|CUDA_ERROR_ASSERT"),
     (
         F.ILLEGAL_MEMORY_ACCESS,
@@ -26,32 +30,39 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     (
         F.NO_KERNEL_IMAGE,
         r"no kernel image|device kernel image is invalid|invalid device function|NoKernelImageForDevice"
-        r"|CUDA_ERROR_(?:INVALID_(?:IMAGE|PTX|SOURCE)|NO_BINARY_FOR_GPU)|PTX was compiled with an unsupported",
+        r"|CUDA_ERROR_(?:INVALID_(?:IMAGE|PTX|SOURCE)|NO_BINARY_FOR_GPU)"
+        r"|PTX was compiled with an unsupported",
     ),
     (F.NAN_INF, r"NaN in the logits|NaN detected|[Nn]an(?:s)? (?:or inf )?(?:found|detected)|NaN or Inf found"),
     (
         F.NCCL_TIMEOUT_HANG,
-        r"Watchdog caught collective|collective operation timeout|(?:NCCL|RCCL|Gloo|gloo).{0,80}(?:timeout"
+        r"Watchdog caught collective|collective operation timeout|(?:NCCL|RCCL|Gloo"
+        r"|gloo).{0,80}(?:timeout"
         r"|[Tt]imed out)",
     ),
     (F.HANG, r"[Ww]atchdog timeout|hang detected|[Dd]eadlock detected"),
     (F.UNKNOWN_MODEL_TYPE, r"does not recognize this architecture|unknown model architecture"),
     (
         F.UNSUPPORTED_ARCH,
-        r"[Uu]nsupported (?:GPU )?[Aa]rch|No execution plans support the graph|cudnnGraphNotSupportedError",
+        r"[Uu]nsupported (?:GPU )?[Aa]rch|No valid attention backend"
+        r"|No execution plans support the graph|cudnnGraphNotSupportedError",
     ),
     (
         F.KERNEL_LAUNCH_ERROR,
-        r"unspecified launch failure|invalid configuration argument|CUDA error: invalid |cudaErrorLaunch"
+        r"unspecified launch failure|invalid configuration argument|CUDA error: invalid "
+        r"|cudaErrorLaunch"
         r"|cudaErrorInvalid"
-        r"|too many resources requested for launch|Error occurred when running GEMM|Failed to (?:run|launch) "
+        r"|too many resources requested for launch|Error occurred when running GEMM|Failed to (?:run"
+        r"|launch) "
         r"|CUBLAS_STATUS_(?:EXECUTION_FAILED|NOT_SUPPORTED|INVALID_VALUE|INTERNAL_ERROR)"
         r"|Failed to initialize cutlass|Error Internal\b",
     ),
     (
         F.COMPILE_ERROR,
-        r"ninja: build stopped|Ninja build failed|errors? detected in the compilation|ptxas (?:fatal|error)|nvcc fatal"
-        r"|PassManager::run failed|LLVM ERROR|\(\d+\): error: |:\d+:\d+: (?:fatal )?error: |Error building extension",
+        r"ninja: build stopped|Ninja build failed|errors? detected in the compilation|ptxas (?:fatal"
+        r"|error)|nvcc fatal"
+        r"|PassManager::run failed|LLVM ERROR|\(\d+\): error: |:\d+:\d+: (?:fatal )?error: "
+        r"|Error building extension",
     ),
 )
 """Words that are a failure even in a line that names no exception."""
@@ -61,13 +72,15 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         F.OOM,
         r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"
         r"|annot allocate memory"
-        r"|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError|bad_alloc|ALLOC_FAILED"
+        r"|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError|bad_alloc"
+        r"|ALLOC_FAILED"
         r"|KV cache (?:is )?needed",
     ),
     (F.SHARED_MEMORY, r"shared memory.{0,60}(?:limit|exceed)|too much shared memory"),
     (
         F.NAN_INF,
-        r"probability tensor contains|non-finite|contains? (?:nan|NaN|inf)\b|Out of range float values|Numerical .*nan",
+        r"probability tensor contains|non-finite|contains? (?:nan|NaN|inf)\b"
+        r"|Out of range float values|Numerical .*nan",
     ),
     (F.NCCL_TIMEOUT_HANG, r"DistStoreError|[Tt]imed out .{0,80}(?:[Ss]tore|rendezvous|barrier|clients joined)"),
     (
@@ -80,52 +93,69 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     (F.MISSING_SYMBOL, r"undefined symbol|symbol lookup error|Undefined reference|DLL load failed.*procedure"),
     (
         F.UNKNOWN_MODEL_TYPE,
-        r"KeyError: '?model_type'?|[Uu]nknown model (?:type|arch)|[Uu]nrecognized (?:model|configuration class)"
-        r"|[Mm]odel (?:architectures?|type) .{0,120}not (?:currently )?supported|[Uu]nsupported (?:model|arch\w* type)"
+        r"KeyError: '?model_type'?|[Uu]nknown model (?:type|arch)|[Uu]nrecognized (?:model"
+        r"|configuration class)"
+        r"|[Mm]odel (?:architectures?|type) .{0,120}not (?:currently )?supported"
+        r"|[Uu]nsupported (?:model|arch\w* type)"
         r"|Tokenizer class \w+ does not exist|no \w*SGLang implementation|KeyError.*(?:CONFIG_MAPPING"
         r"|configuration_auto)",
     ),
     (
         F.MISSING_WEIGHTS,
-        r"[Ww]eights? .{0,60}(?:missing|not initialized|not found)|[Mm]issing key|[Ss]hard.{0,60}(?:missing|not found)"
+        r"[Ww]eights? .{0,60}(?:missing|not initialized|not found)|[Mm]issing key"
+        r"|[Ss]hard.{0,60}(?:missing|not found)"
         r"|SafetensorError|deserializing header|[Cc]annot find any (?:model )?weights"
         r"|no file named .{0,80}(?:safetensors|bin)"
         r"|file named .{0,60}(?:safetensors|\.bin)|PytorchStreamReader|missing tensor",
     ),
     (
         F.QUANT_FORMAT_MISMATCH,
-        r"[Qq]uantization (?:method|config|scheme|format)?.{0,80}(?:mismatch|not match|different|[Uu]nknown"
+        r"[Qq]uantization (?:method|config|scheme|format)?.{0,80}(?:mismatch|not match|different"
+        r"|[Uu]nknown"
         r"|not supported for)"
-        r"|[Uu]nknown quantization|[Ii]nvalid quantization|Linear\w*' object has no attribute '\w*(?:weight|scale)\w*'"
+        r"|[Uu]nknown quantization|[Ii]nvalid quantization"
+        r"|Linear\w*' object has no attribute '\w*(?:weight|scale)\w*'"
         r"|(?:weight_scale|input_scale|qweight|scale_inv|weight_packed)\b",
     ),
     (
         F.SHAPE_MISMATCH,
-        r"(?:shape|size)s? mismatch|must match the size|shapes? cannot be multiplied|cannot be broadcast"
+        r"(?:shape|size)s? mismatch|must match the size|shapes? cannot be multiplied"
+        r"|cannot be broadcast"
         r"|[Tt]he expanded size"
-        r"|is invalid for input of size|Sizes of tensors must match|out of bounds for (?:dimension|axis|size)"
-        r"|[Ss]hapes? .{0,60}(?:incompatible|not match|unequal|differ)|[Dd]imension\w* .{0,40}(?:mismatch|not match)"
+        r"|is invalid for input of size|Sizes of tensors must match|out of bounds for (?:dimension"
+        r"|axis|size)"
+        r"|[Ss]hapes? .{0,60}(?:incompatible|not match|unequal|differ)"
+        r"|[Dd]imension\w* .{0,40}(?:mismatch|not match)"
         r"|[Ii]nvalid shape|selected index k out of range|expected .{0,40}to have \d+ (?:dim|channel)",
     ),
     (
         F.UNSUPPORTED_ARCH,
         r"not (?:compiled with|linked with) CUDA|not supported on (?:this |the |your )?(?:current )?"
-        r"(?:CPU|GPU|XPU|ROCm|device|hardware|arch|[Ss][Mm]|compute|platform|Hopper|Blackwell|Ampere|Turing)"
-        r"|(?:only )?support\w* (?:only )?(?:on|for) (?:\w+ ){0,2}(?:GPU|Hopper|Blackwell|Ampere|SM|sm_?\d"
+        r"(?:CPU|GPU|XPU|ROCm|device|hardware|arch|[Ss][Mm]|compute|platform|Hopper|Blackwell|Ampere"
+        r"|Turing)"
+        r"|(?:only )?support\w* (?:only )?(?:on|for) (?:\w+ ){0,2}(?:GPU|Hopper|Blackwell|Ampere|SM"
+        r"|sm_?\d"
         r"|devices with|compute)"
-        r"|compute capability|[Rr]equires? (?:\w+ )?(?:[Ss][Mm]_?\d|Hopper|Blackwell)|[Ff]ailed to find a kernel"
+        r"|compute capability|[Rr]equires? (?:\w+ )?(?:[Ss][Mm]_?\d|Hopper|Blackwell)"
+        r"|[Ff]ailed to find a kernel"
         r"|kernel \w+ is not supported|FA[23] is only supported",
     ),
     (
         F.IMPORT_ABI,
-        r"^(?:[\w.]*\.)?(?:ModuleNotFoundError|ImportError|PackageNotFoundError|VersionConflict|DistributionNotFound)"
-        r"|cannot open shared object|version `GLIBC|No module named|cannot import name|operator .{0,80}does not exist"
+        r"^(?:[\w.]*\.)?(?:ModuleNotFoundError|ImportError|PackageNotFoundError|VersionConflict"
+        r"|DistributionNotFound)"
+        r"|cannot open shared object|version `GLIBC|No module named|cannot import name"
+        r"|operator .{0,80}does not exist"
         r"|Tried to instantiate class|No package metadata|binary incompatib|size changed, may indicate"
         r"|incompatible with "
         r"|unexpected keyword argument|required positional argument|TypeError: not a string"
         r"|KeyError: '(?:default|rope_type|rope_theta|rope_scaling)'",
     ),
-    (F.OTHER, r"'(?:NoneType|float|int|str|bool|list|tuple|dict|set|function|generator)' object has no attribute"),
+    (
+        F.OTHER,
+        r"'(?:NoneType|float|int|str|bool|list|tuple|dict|set|function"
+        r"|generator)' object has no attribute",
+    ),
     (F.IMPORT_ABI, r"AttributeError: .{0,160}has no attribute"),
 )
 
@@ -138,7 +168,8 @@ _GENERAL: tuple[tuple[FailureClass, str], ...] = (
         r"|\w*ValidationError)\b"
         r"|GGML_ASSERT|Check failed|[Aa]ssertion\b|invalid choice|unrecognized arguments"
         r"|the following arguments are required"
-        r"|not (?:yet )?supported|[Uu]nsupported|[Ii]ncompatible|expected .{0,80}got |is not valid|not a valid"
+        r"|not (?:yet )?supported|[Uu]nsupported|[Ii]ncompatible|expected .{0,80}got |is not valid"
+        r"|not a valid"
         r"|expected one argument"
         r"|must be (?:one of|set|divisible|a multiple|greater|less)|not divisible|argument -",
     ),

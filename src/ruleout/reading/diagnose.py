@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ruleout.model import Evidence, FailureClass, Stage
+from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.failures import first
@@ -20,7 +20,7 @@ from ruleout.reading.merging import merged
 from ruleout.reading.outcome import Judged, of_class, of_failure, of_silence
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
-from ruleout.reading.records import Record, record
+from ruleout.reading.records import record
 from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted
@@ -80,7 +80,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             stage,
             timeline.finished(source.name, None),
             failure,
-            environment_of(book),
+            environment_of(book, excerpt=reader.lines <= EXCERPT),
             book.all(source.name),
             tuple(replace(warning, source=source.name) for warning in reader.warnings.found),
             unexplained=1.0 if failure else 0.0,
@@ -139,6 +139,3 @@ def _inferred(found: Inferred, source: str) -> DiagnosedFailure:
         source=source,
         inferred=True,
     )
-
-
-_ = (FailureClass, Record)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ruleout.model import Stage
 from ruleout.reading.book import Book
@@ -159,7 +160,7 @@ def _capturing(pattern: str) -> Searching:
     return compiled(f"(?m:{pattern})", captures=True)[0]
 
 
-def _text(groups: Mapping[str | bytes, bytes | None]) -> dict[str, str]:
+def _text(groups: Mapping[Any, bytes | None]) -> dict[str, str]:
     """Named groups as text: RE2 names the groups of a bytes pattern in bytes."""
     return {
         name.decode() if isinstance(name, bytes) else name: value.decode("utf-8", "replace")

@@ -33,6 +33,8 @@ _TERMINATE = re.compile(
     r"terminate called (?:after throwing an instance of '([^']+)'|.*)|panicked at (?:'(.+)', )?\S+:\d+"
 )
 _WHAT = re.compile(r"^\s*(?:what\(\):\s*)?(.+)")
+_COMPILER, _BUILD = re.compile(r"\berror: "), re.compile(r"ninja: build stopped")
+"""A compiler's own word, and its driver's that it gave up."""
 _ASSERT = re.compile(r"^\s+(assert .+)")
 
 
@@ -143,8 +145,10 @@ class Failures:
             return
         told_by = self._seen.get((spotted.exception, spotted.message))
         if told_by is not None:  # a traceback that ended later may have begun earlier
-            if spotted.start < self.candidates[told_by].start:
-                self.candidates[told_by] = spotted
+            before = self.candidates[told_by]
+            if spotted.start < before.start:
+                decided = before if before.exception and before.line < spotted.line else spotted
+                self.candidates[told_by] = replace(decided, start=spotted.start, stage=spotted.stage)
             self._repeats += spotted.weight is Weight.STRONG
         elif self._room[spotted.weight]:
             self._seen[spotted.exception, spotted.message] = len(self.candidates)
@@ -169,6 +173,8 @@ def _rated(member: Raised, block: Block) -> Spotted:
         message = member.asserted
     if not message and member.more:
         message = next((line for line in member.more if any(map(str.isalpha, line))), "")
+    if message.endswith(":") and (told := next((line for line in member.more if _COMPILER.search(line)), "")):
+        message = told
     class_ = classify(member.exception, message, "\n".join(member.more), member.context)
     return Spotted(
         class_,
@@ -213,6 +219,8 @@ def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:
         elif other.start >= chosen.start and normalise(other.message) not in seen:
             seen.add(normalise(other.message))
             rest.append(other)
+        if chosen.class_ is FailureClass.COMPILE_ERROR is other.class_ and _BUILD.match(other.message):
+            chosen = replace(chosen, line=other.line, text=other.text)
         if other.class_ is FailureClass.DEVICE_SIDE_ASSERT and chosen.message.startswith("Assertion failed"):
             chosen = replace(chosen, class_=other.class_, asynchronous=True)
     return chosen, rest

@@ -1,8 +1,8 @@
 """A failure that no line reports: the answers are wrong, the process was killed, a start went on for ever.
 
-People paste what they think matters: a settings line, the last progress bar, a row of exclamation marks. Such an excerpt
-has no failing line, and yet it tells what kind of failure its reader has. All of this is conclusion, not reading, and is
-marked as `inferred`; a log that ran well to its end is never given a failure that way.
+People paste what they think matters: a settings line, the last progress bar, a row of exclamation marks. Such an
+excerpt has no failing line, and yet it tells what kind of failure its reader has. All of this is conclusion, not
+reading, and is marked as `inferred`; a log that ran well to its end is never given a failure that way.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ def infer(records: Sequence[Record], stage: Stage, *, excerpt: bool) -> Inferred
     texts = [record for record in records if record.text.strip()]
     if not texts:
         return None
-    return (
-        _described(texts, stage) or _ended(texts, stage, excerpt) or _doubtful(texts) or _chosen(texts, stage, excerpt)
-    )
+    said = _described(texts, stage) if excerpt else None
+    return said or _ended(texts, stage, excerpt) or _doubtful(texts) or _chosen(texts, stage, excerpt)
 
 
 def _find(pattern: re.Pattern[str], records: Sequence[Record]) -> Record | None:
@@ -82,7 +81,7 @@ def _find(pattern: re.Pattern[str], records: Sequence[Record]) -> Record | None:
 
 def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
     """The wrong text itself, or somebody's word for it."""
-    plain = [record for record in records if not record.level]
+    plain = [record for record in records if record.raw == record.text and not _FP4_CACHE.search(record.text)]
     if found := _find(_NAN_TEXT, plain):
         return Inferred(F.NAN_INF, S.DECODE, found, "token 0 over and over is what an argmax over NaN gives")
     if found := next((r for r in plain if _REPEATED.fullmatch(r.text.strip()[:400])), None):

@@ -18,16 +18,19 @@ CONSEQUENCE = re.compile(
 )
 """Lines that follow a failure and are none by themselves."""
 WRAPPER = re.compile(
-    r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError|encountered an issue"
+    r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError"
+    r"|encountered an issue"
     r"|ExceptionGroup"
-    r"|BrokenProcessPool|BrokenPipeError|ConnectionResetError|[Ss]ee (?:root cause|stack trace)|ProcessRaisedException"
-    r"|background process|died unexpectedly|ProcessExitedException"
+    r"|BrokenProcessPool|BrokenPipeError|ConnectionResetError|[Ss]ee (?:root cause|stack trace)"
+    r"|ProcessRaisedException"
+    r"|background process|died unexpectedly|ProcessExitedException|CalledProcessError"
 )
 """Exceptions that say that another one was raised elsewhere."""
 
 _DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.+)['`] failed")
 _EXCEPTION = re.compile(
-    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt|OutOfResources|Exceeded"
+    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt"
+    r"|OutOfResources|Exceeded"
     r"|Timeout))(?::\s+(.*)|:?$)"
 )
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
@@ -36,7 +39,8 @@ _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
     r"^(?:[\w./\-]*sh|[\w./\-]+\.sh): (?:line \d+: |\d+: )?(.+: (?:command not found|not found"
     r"|No such file or directory|Permission"
-    r" denied|Is a directory|cannot execute.*))$|^(?:[\w./\-]*python[\d.]*): (No module named .+|can't open file .+)$"
+    r" denied|Is a directory|cannot execute.*))$|^(?:[\w./\-]*python[\d.]*): (No module named .+"
+    r"|can't open file .+)$"
     r"|(exec: .*(?:not found|no such file).*)$|^env: (.+: No such file or directory)$"
 )
 _SIGNAL = re.compile(

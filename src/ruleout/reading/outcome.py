@@ -24,7 +24,8 @@ _CLASSES = {
 _SILENT = {FailureClass.NAN_INF: LogOutcome.WRONG_OUTPUT, FailureClass.MEMORY_LEAK: LogOutcome.UNKNOWN}
 _SIGNAL = re.compile(r"^(?:Killed|Terminated)\b|\bSIGKILL\b")
 _SHUT_DOWN = re.compile(
-    rb"\[shutdown\]|Shutting down|Application shutdown complete|SIGTERM received|Gracefully exiting|cleaning up before exit"
+    rb"\[shutdown\]|Shutting down|Application shutdown complete|SIGTERM received|Gracefully exiting"
+    rb"|cleaning up before exit"
 )
 _ANSWERED = re.compile(rb"\"POST /[\w/]+ HTTP/[\d.]+\" 200|slot +release:")
 

@@ -12,12 +12,15 @@ from dataclasses import replace
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.infer import EXCERPT
-from ruleout.reading.spotted import Spotted
-from ruleout.reading.timeline import AFTER_READY, SERVING
+from ruleout.reading.spotted import Spotted, Weight
+from ruleout.reading.timeline import SERVING
 from ruleout.reading.where import of_frames, of_words, usual
 
 F, S = FailureClass, Stage
 _SYMBOL = re.compile(r"undefined symbol")
+_SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
+"""A file of a kernel or of the code that launches it: by then, arguments and configuration have been read."""
+_BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
 _RANK = re.compile(r"\b(?:TP|rank|Rank |Worker_TP|TP rank |Worker-|VllmWorker-|RANK )(\d+)")
 _ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
 
@@ -31,9 +34,9 @@ def rank_number(process: str) -> int | None:
 def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
     """The failure with the class that lines beside it give it."""
     candidates = reader.failures.candidates
-    if chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message:
-        if any(other.class_ is F.NAN_INF for other in candidates):
-            return replace(chosen, class_=F.NAN_INF)
+    of_nan = chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message
+    if of_nan and any(other.class_ is F.NAN_INF for other in candidates):
+        return replace(chosen, class_=F.NAN_INF)
     if chosen.class_ is F.IMPORT_ABI:
         earlier = [w for w in reader.warnings.found if w.line < chosen.line and _SYMBOL.search(w.text)]
         if earlier:
@@ -52,25 +55,36 @@ def place(chosen: Spotted, reader: FactsReader) -> Stage:
     if begun in SERVING:
         return frames if frames in SERVING else begun
     if begun is S.READY:
-        return frames if frames in SERVING else _ready(chosen)
+        return _ready(chosen, frames)
     words = None if chosen.asynchronous and frames else of_words(told)
     if reader.lines > EXCERPT or begun is not S.UNKNOWN:
         return _of_log(chosen, begun, frames, words)
-    around = [record.text for record in reader.head if record.text.strip() and record.line != chosen.line]
-    nearest = sorted(range(len(around)), key=lambda index: abs(index + 1 - chosen.line))
-    near = next((stage for index in nearest if (stage := of_words(around[index]))), None)
-    return _settled(chosen.class_, frames, words, near)
+    return _settled(chosen, frames, words, _near(chosen, reader))
 
 
-def _ready(chosen: Spotted) -> Stage:
+def _near(chosen: Spotted, reader: FactsReader) -> Stage | None:
+    """The stage that the nearest line speaks of which speaks of any; of two as near, the one before the failure."""
+    others = [record for record in reader.head if record.text.strip() and record.line != chosen.line]
+    others.sort(key=lambda record: (abs(record.line - chosen.line), record.line))
+    stages = [stage for record in others if (stage := of_words(record.text))]
+    if _SOURCE.search(chosen.message) or chosen.asynchronous:
+        stages = [stage for stage in stages if stage not in _BEFORE]
+    return stages[0] if stages else None
+
+
+def _ready(chosen: Spotted, frames: Stage | None) -> Stage:
     """A server that is ready fails with a request: with a prompt as long as nothing says that it generated."""
+    if chosen.weight is not Weight.STRONG:
+        return S.READY
+    if frames in SERVING:
+        return frames
     return S.PREFILL if chosen.frames or chosen.asynchronous else S.READY
 
 
 def _of_log(chosen: Spotted, begun: Stage, frames: Stage | None, words: Stage | None) -> Stage:
     """Stages that the log told, made more exact by the stack."""
-    if chosen.class_ in (F.IMPORT_ABI, F.MISSING_SYMBOL) and begun in (S.UNKNOWN, S.ARG_PARSING):
-        return frames if frames in (S.MODEL_CONFIG, S.WEIGHT_LOAD) and not _import(chosen) else S.INSTALL_IMPORT
+    if begun in (S.UNKNOWN, *_BEFORE) and (chosen.class_ is F.MISSING_SYMBOL or _import(chosen)):
+        return S.INSTALL_IMPORT
     if begun is S.UNKNOWN:
         return frames or words or usual(chosen.class_)
     if frames is None or frames is begun:
@@ -84,11 +98,10 @@ def _import(chosen: Spotted) -> bool:
     return chosen.exception.rpartition(".")[2] in ("ModuleNotFoundError", "ImportError")
 
 
-def _settled(class_: FailureClass, frames: Stage | None, words: Stage | None, near: Stage | None) -> Stage:
+def _settled(chosen: Spotted, frames: Stage | None, words: Stage | None, near: Stage | None) -> Stage:
     """The stage of a failure in an excerpt without any stage of its own."""
-    if class_ in (F.MISSING_SYMBOL, F.UNKNOWN_MODEL_TYPE):
-        return usual(class_)
-    return frames or words or near or usual(class_)
-
-
-_ = AFTER_READY
+    if chosen.class_ in (F.MISSING_SYMBOL, F.UNKNOWN_MODEL_TYPE) or _import(chosen):
+        return usual(chosen.class_)
+    if words in _BEFORE and (_SOURCE.search(chosen.message) or chosen.asynchronous):
+        words = None
+    return frames or words or near or usual(chosen.class_)

@@ -19,8 +19,13 @@ _FROM_SETTINGS = {
 _NUMBERS = ("gpus", "tp", "dp", "pp", "ep")
 
 
-def environment_of(book: Book) -> Environment:
-    """The facts that the contract asks for; what the log does not say stays None."""
+def environment_of(book: Book, *, excerpt: bool = False) -> Environment:
+    """The facts that the contract asks for; what the log does not say stays None.
+
+    Logs name architectures that are not theirs ("SM120 only"); in an excerpt, the one named is what it is about.
+    """
+    if excerpt and (named := book.environment.get("sm_named")):
+        book.ran_on("sm", named)
     values: dict[str, str] = {}
     for name, settings in _FROM_SETTINGS.items():
         for setting in settings:

@@ -136,7 +136,8 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.PREFILL,
-        r"prefill batch|forward_extend|extend_attention|prompt (?:processing|eval)|session_len"
+        r"prefill batch|scheduler hit an exception|forward_extend|extend_attention"
+        r"|prompt (?:processing|eval)|session_len"
         r"|chunked[_ ]prefill|prefill|ragged|first request|sequence length",
     ),
     (

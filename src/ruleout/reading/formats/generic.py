@@ -19,6 +19,11 @@ def _capability(book: Book, groups: Taken, text: str, line: int) -> None:
     book.ran_on("sm", value.replace(".", ""))
 
 
+def _refused(book: Book, groups: Taken, text: str, line: int) -> None:
+    """A parser names the flag and the value that it does not take."""
+    book.request(groups["flag"].replace("-", "_"), groups["value"], line)
+
+
 def _device(book: Book, groups: Taken, text: str, line: int) -> None:
     book.ran_on("gpu", groups["gpu"])
     number = int(groups["number"]) + 1
@@ -44,6 +49,7 @@ GENERIC = Format(
             typed,
             20,
         ),
+        Says(r"argument (?:-\w/)?--(?P<flag>[\w\-]+)[^:]*: invalid [\w ]*: '(?P<value>[^']+)'", _refused),
         environment(r"(?:PyTorch version|^torch(?: version)?)\s*: +(?P<torch>" + _VERSION + r")"),
         environment(r"\btorch==(?P<torch>" + _VERSION + r")"),
         environment(r"\btransformers(?:==|: +)(?P<transformers>" + _VERSION + r")"),
@@ -65,10 +71,11 @@ GENERIC = Format(
             r"|Instinct)[^(\n]*)",
             _device,
         ),
-        environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |A|H|B|L|GB|GH)\w*[\w ]*)"),
+        environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)\w*(?: \w+)*)"),
         Says(r"(?i)compute capability:? (?P<capability>\d{1,2}\.\d)\b", _capability),
-        Says(r"\b(?:sm_?|SM)(?P<sm>\d{2,3})a?\b", _capability),
+        Says(r"\b(?:arch=compute_|TORCH_CUDA_ARCH_LIST=)(?P<sm>\d{1,2}\.?\d)a?\b", _capability),
+        environment(r"\b(?:sm_?|SM_?)(?P<sm_named>\d{2,3})a?\b"),
         environment(r"\b(?P<sm>gfx\d{3,4}\w?)\b"),
-        environment(r"model[ _]type[` =:'\"]+(?P<model_type>[a-z][\w]+)"),
+        environment(r"[Mm]odel[ _]type[` =:'\"]+(?P<model_type>[a-z][\w]+)"),
     ),
 )

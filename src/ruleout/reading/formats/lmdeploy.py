@@ -1,4 +1,4 @@
-"""lmdeploy: Python's log (`2026-01-02 03:04:05,678 - lmdeploy - INFO - engine.py:12 - …`) and TurboMind's `[TM][INFO]`."""
+"""lmdeploy: Python's log (`2026-01-02 03:04:05,678 - lmdeploy - INFO - engine.py:12 - …`), TurboMind's `[TM][INFO]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGLang: `[2026-01-29 00:30:16 TP0] message`; the configuration comes as `server_args=ServerArgs(…)` or a dict.
+"""SGLang: `[2026-01-29 00:30:16 TP0] message`; it prints `server_args=ServerArgs(…)`.
 
 Hooks of the model and the hardware change settings after the dump and say so ("Setting KV cache dtype to …"). "Fired up"
 follows one short warm-up request of its own, so what is printed between uvicorn's start and that line is warm-up.
