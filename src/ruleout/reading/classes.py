@@ -13,7 +13,11 @@ from ruleout.model import FailureClass
 F = FailureClass
 
 _ALONE: tuple[tuple[FailureClass, str], ...] = (
-    (F.HOST_OOM_KILL, r"oom-kill|Out of memory: Killed process|OOMKilled|^Killed$|oom_reaper"),
+    (
+        F.HOST_OOM_KILL,
+        r"oom-kill|Out of memory: Killed process|OOMKilled|^Killed$|oom_reaper"
+        r"|[Ee]xit[ _]?code:? -9\b|[Ee]xit(?:ed with)? [Cc]ode:? +137\b",
+    ),
     (
         F.OOM,
         r"(?:CUDA|HIP|XPU|NPU|GPU|MPS)(?: error:| driver error:)? (?:backend )?out of memory"
@@ -23,13 +27,22 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     (
         F.ILLEGAL_MEMORY_ACCESS,
         r"illegal memory access|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS|misaligned address"
-        r"|Warp (?:Out-of-range|Illegal|Misaligned) Address|[Mm]emory access fault by GPU",
+        r"|Warp (?:Out-of-range|Illegal|Misaligned) Address|[Mm]emory access fault by GPU"
+        r"|Segfault encountered|\*\*\* SIGSEGV|[Cc]aught signal 11",
     ),
-    (F.ILLEGAL_INSTRUCTION, r"illegal instruction|cudaErrorIllegalInstruction|CUDA_ERROR_ILLEGAL_INSTRUCTION"),
-    (F.SHARED_MEMORY, r"out of resource: shared memory|dynamic shared memory size|exceeds? .{0,40}shared memory"),
+    (
+        F.ILLEGAL_INSTRUCTION,
+        r"illegal instruction|\*\*\* SIGILL|cudaErrorIllegalInstruction|CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    ),
+    (
+        F.SHARED_MEMORY,
+        r"out of resource: shared memory|MaxDynamicSharedMemorySize|(?:[Nn]ot enough"
+        r"|[Ii]nsufficient) shared memory|dynamic shared memory size|exceeds? .{0,40}shared memory",
+    ),
     (
         F.NO_KERNEL_IMAGE,
-        r"no kernel image|device kernel image is invalid|invalid device function|NoKernelImageForDevice"
+        r"no kernel image|is not compatible with the current PyTorch|device kernel image is invalid"
+        r"|invalid device function|NoKernelImageForDevice"
         r"|CUDA_ERROR_(?:INVALID_(?:IMAGE|PTX|SOURCE)|NO_BINARY_FOR_GPU)"
         r"|PTX was compiled with an unsupported",
     ),
@@ -40,7 +53,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
         r"|gloo).{0,80}(?:timeout"
         r"|[Tt]imed out)",
     ),
-    (F.HANG, r"[Ww]atchdog timeout|hang detected|[Dd]eadlock detected"),
+    (F.HANG, r"[Ww]atchdog timeout|hang detected|[Dd]eadlock detected|RPC call to \S+ timed out"),
     (F.UNKNOWN_MODEL_TYPE, r"does not recognize this architecture|unknown model architecture"),
     (
         F.UNSUPPORTED_ARCH,
@@ -69,12 +82,21 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
 
 _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     (
+        F.UNSUPPORTED_ARCH,
+        r"for the current GPU|[Mm]inimum capability|not supported in this architecture"
+        r"|[Oo]nly (?:supports? )?(?:the )?"
+        r"(?:Ampere|Hopper|Blackwell|Turing|Volta|Ada|SM_?\d|sm_?\d)",
+    ),
+    (F.QUANT_FORMAT_MISMATCH, r"KeyError: '[\w.]*(?:scale|qweight|qzeros|weight_packed|zero_point)\w*'"),
+    (F.SHAPE_MISMATCH, r"Attempted to load weight .{0,80}into parameter"),
+    (
         F.OOM,
         r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"
         r"|annot allocate memory"
         r"|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError|bad_alloc"
         r"|ALLOC_FAILED"
-        r"|KV cache (?:is )?needed",
+        r"|KV cache (?:is )?needed|Free memory on device .{0,80}less than|cudaMalloc failed|(?:unable"
+        r"|failed) to allocate",
     ),
     (F.SHARED_MEMORY, r"shared memory.{0,60}(?:limit|exceed)|too much shared memory"),
     (
@@ -93,7 +115,8 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     (F.MISSING_SYMBOL, r"undefined symbol|symbol lookup error|Undefined reference|DLL load failed.*procedure"),
     (
         F.UNKNOWN_MODEL_TYPE,
-        r"KeyError: '?model_type'?|[Uu]nknown model (?:type|arch)|[Uu]nrecognized (?:model"
+        r"KeyError: '?model_type'?|[Uu]nknown model (?:type|arch)"
+        r"|architectures .{0,120}failed to be inspected|[Uu]nrecognized (?:model"
         r"|configuration class)"
         r"|[Mm]odel (?:architectures?|type) .{0,120}not (?:currently )?supported"
         r"|[Uu]nsupported (?:model|arch\w* type)"
@@ -106,7 +129,8 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"|[Ss]hard.{0,60}(?:missing|not found)"
         r"|SafetensorError|deserializing header|[Cc]annot find any (?:model )?weights"
         r"|no file named .{0,80}(?:safetensors|bin)"
-        r"|file named .{0,60}(?:safetensors|\.bin)|PytorchStreamReader|missing tensor",
+        r"|file named .{0,60}(?:safetensors|\.bin)|PytorchStreamReader|missing tensor"
+        r"|KeyError: '(?:model|layers|lm_head|transformer|visual|language_model|blk)\.[\w.]+'",
     ),
     (
         F.QUANT_FORMAT_MISMATCH,
@@ -119,7 +143,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     ),
     (
         F.SHAPE_MISMATCH,
-        r"(?:shape|size)s? mismatch|must match the size|shapes? cannot be multiplied"
+        r"(?:shape|size)s? mismatch|has wrong shape|must match the size|shapes? cannot be multiplied"
         r"|cannot be broadcast"
         r"|[Tt]he expanded size"
         r"|is invalid for input of size|Sizes of tensors must match|out of bounds for (?:dimension"

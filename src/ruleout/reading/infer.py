@@ -30,14 +30,13 @@ _ACCURACY = re.compile(
     r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,40}(?:drop|degrad|lower|fell"
     r"|0\.\d+|\d+(?:\.\d+)? ?%)"
 )
-_LEAK = re.compile(
-    r"(?i)memory (?:leak|usage (?:grows|keeps|increas))|RSS .{0,20}(?:grow|increas)|leak(?:s"
-    r"|ing) memory"
-)
+_LEAK = re.compile(r"(?i)memory leak|leak(?:s|ing) memory|\b(?:memory|RSS|VRAM)\b.{0,30}\b(?:grow|increas|climb|creep)")
 _HUNG = re.compile(
     r"(?i)\b(?:hangs?|hung|stuck|freezes?|frozen|no (?:further )?output|never (?:returns"
     r"|finishes)|unresponsive|deadlocks?|0 tokens/s)\b"
 )
+_WAITING = re.compile(r"No available shared memory broadcast block found in \d+ second")
+"""vLLM's readers of a queue say so every minute: https://github.com/vllm-project/vllm/issues/46611"""
 _KILLED = re.compile(
     r"leaked (?:semaphore|shared_memory) objects? to clean up|\bSIGKILL\b"
     r"|exit(?:ed with)? code:? -?(?:9|137)\b|signal 9|exitcode[=: ]+-9"
@@ -72,7 +71,13 @@ def infer(records: Sequence[Record], stage: Stage, *, excerpt: bool) -> Inferred
     if not texts:
         return None
     said = _described(texts, stage) if excerpt else None
-    return said or _ended(texts, stage, excerpt) or _doubtful(texts) or _chosen(texts, stage, excerpt)
+    return (
+        said
+        or _stalled(texts[-10:], stage)
+        or _ended(texts, stage, excerpt)
+        or _doubtful(texts)
+        or _chosen(texts, stage, excerpt)
+    )
 
 
 def _find(pattern: re.Pattern[str], records: Sequence[Record]) -> Record | None:
@@ -97,13 +102,22 @@ def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
     return None
 
 
+def _stalled(records: Sequence[Record], stage: Stage) -> Inferred | None:
+    """The last thing said is that a process waits for another one."""
+    if found := _find(_WAITING, records):
+        return Inferred(F.HANG, S.DECODE if stage is S.UNKNOWN else stage, found, "it ends waiting for a process")
+    return None
+
+
 def _ended(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
     """The start did not come to its end, and nothing says why."""
     if stage in (S.UNKNOWN, S.READY, S.PREFILL, S.DECODE, S.CONCURRENCY, S.SHUTDOWN):
         return None
     if found := _find(_KILLED, records):
         return Inferred(F.HOST_OOM_KILL, stage, found, "it ends without an error: it was killed from outside")
-    if stage is S.CUDA_GRAPH_CAPTURE or (excerpt and stage is S.DISTRIBUTED_INIT):
+    if excerpt and stage is S.DISTRIBUTED_INIT:
+        return Inferred(F.HANG, stage, records[-1], "it ends while ranks wait for each other, without an error")
+    if stage is S.CUDA_GRAPH_CAPTURE:
         if found := _find(_COLLECTIVE, records):
             return Inferred(F.HANG, stage, found, "it ends among collective operations, without an error")
         if excerpt:

@@ -31,9 +31,11 @@ _DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion
 _EXCEPTION = re.compile(
     r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt"
     r"|OutOfResources|Exceeded"
-    r"|Timeout))(?::\s+(.*)|:?$)"
+    r"|Timeout|Failed|Unsupported|NotFound|Violation))(?::\s+(.*)|:?$)"
 )
+_CALLED = re.compile(r"^[-*> ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception))\(['\"](.+?)['\"],?\)")
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
+_MODEL = re.compile(r"error loading model: (.+)|^.{0,60}failed to (?:load|allocate|create|initialize) (.+)")
 _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|when|at|\w+ing) [^:]{1,120}: (.+)")
 _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
@@ -87,12 +89,12 @@ def spot(record: Record) -> Spotted | None:
     if device := _DEVICE.search(text):
         said = f"Assertion `{(device[1] or device[2]).strip()}` failed."
         return _spotted(record, FailureClass.DEVICE_SIDE_ASSERT, "", said, asynchronous=True)
-    if raised := _EXCEPTION.match(text):
+    if raised := _EXCEPTION.match(text) or _CALLED.match(text):
         exception, message = raised[1], (raised[2] or "").strip()
         class_ = classify(exception, message)
         return _spotted(record, class_, exception, message, weigh(class_, exception, message))
     class_or_none = telling(text)
-    for pattern in (_DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
+    for pattern in (_MODEL, _DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
         if found := pattern.search(text):
             message = next(group for group in found.groups() if group)
             return _spotted(

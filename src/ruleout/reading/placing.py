@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from ruleout.model import FailureClass, Stage
+from ruleout.reading.classes import classify
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.infer import EXCERPT
 from ruleout.reading.spotted import Spotted, Weight
@@ -34,6 +35,9 @@ def rank_number(process: str) -> int | None:
 def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
     """The failure with the class that lines beside it give it."""
     candidates = reader.failures.candidates
+    if chosen.class_ is F.OTHER and reader.lines <= EXCERPT:
+        around = " ".join(record.text for record in reader.head if record.line != chosen.line)
+        chosen = replace(chosen, class_=classify(chosen.exception, chosen.message, context=around))
     of_nan = chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message
     if of_nan and any(other.class_ is F.NAN_INF for other in candidates):
         return replace(chosen, class_=F.NAN_INF)

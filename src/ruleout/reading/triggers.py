@@ -15,6 +15,10 @@ FAILURES: tuple[str, ...] = (
     r"Traceback \(most recent call last\)",
     r"(?:Error|Exception|Interrupt|OutOfResources|Exceeded|Timeout|Exit):? ",
     r"(?:Error|Exception|OutOfResources):?\s*$",
+    r"(?:Error|Exception)\(['\"]",
+    r"[a-z](?:Failed|Unsupported|NotFound|Violation): ",
+    r"error loading model|failed to (?:load|allocate|create|initialize) |not compatible with the current PyTorch",
+    r"Segfault encountered|\*\*\* SIG|[Cc]aught signal|[Ee]xit[ _]?code:? -9|[Ee]xit(?:ed with)? [Cc]ode:? +137",
     r"[Ee]rror: |[Ee]rror (?:in|while|during|from|when|at|running|executing) |Error Internal"
     r"|[Ee]rrors? (?:detected|occurred)",
     r"CRITICAL|FATAL|Fatal |fatal error",

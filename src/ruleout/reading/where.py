@@ -112,7 +112,8 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.WEIGHT_LOAD,
-        r"load(?:ing)? (?:\w+ )?weights?|loaded_weight|weight_loader|checkpoint shards|_load_w\d"
+        r"load(?:ing)? (?:\w+ )?weights?|error loading model|llama_model_load|loaded_weight"
+        r"|weight_loader|checkpoint shards|_load_w\d"
         r"|load_model|load weight (?:begin|end)|load_tensors|safetensors|missing tensor"
         r"|into parameter|weight files|converting weights|into shape|starting to load model"
         r"|create_weights",

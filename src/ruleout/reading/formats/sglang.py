@@ -1,7 +1,7 @@
-"""SGLang: `[2026-01-29 00:30:16 TP0] message`; it prints `server_args=ServerArgs(…)`.
+"""SGLang: `[2026-01-29 00:30:16 TP0] message`; also `server_args=ServerArgs(…)`.
 
-Hooks of the model and the hardware change settings after the dump and say so ("Setting KV cache dtype to …"). "Fired up"
-follows one short warm-up request of its own, so what is printed between uvicorn's start and that line is warm-up.
+Hooks of the model and the hardware change settings after the dump and say so ("Setting KV cache dtype to …"). "Fired
+up" follows one short request of its own, so what is printed between uvicorn's start and that line is warm-up.
 """
 
 from __future__ import annotations

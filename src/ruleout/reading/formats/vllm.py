@@ -1,7 +1,7 @@
-"""vLLM: `(EngineCore pid=12) INFO 11-29 16:25:30 [core.py:99] message`, and `non-default args`.
+"""vLLM: `(EngineCore pid=12) INFO 11-29 16:25:30 [core.py:99] message`; `non-default args`.
 
-The engine's own dump (`Initializing a V1 LLM engine (v…) with config: …`) is what it resolved; backends are chosen later,
-by each worker. Compilation comes before the KV cache is sized, so a failure there is none of memory by its stage alone.
+The engine's own dump (`Initializing a V1 LLM engine (v…) with config: …`) is what it resolved; backends are chosen
+later, by each worker. Compilation comes before the KV cache is sized, so a failure in it need not be one of memory.
 """
 
 from __future__ import annotations
