@@ -19,6 +19,7 @@ from ruleout.reading.formats import FORMATS, LogFormat, Says
 from ruleout.reading.lines import pieces
 from ruleout.reading.reading import LogReader, above
 from ruleout.reading.records import Record, record
+from ruleout.reading.spotted import Spotted
 from ruleout.reading.stages import StagePatterns
 from ruleout.reading.timeline import SERVING, Timeline
 from ruleout.reading.times import seconds
@@ -72,12 +73,19 @@ class FactsReader(LogReader):
         told = False
         if not self.failures.full:
             known = len(self.failures.candidates)
-            stage = self._stage(chunk, position) if b"rror" in data or b"ssert" in data else self.timeline.current
+            stage = self._stage(chunk, position) if b"Traceback (most" in data else self.timeline.current
             told = self.failures.line(read, stage, above(data, chunk, position, number))
-            if len(self.failures.candidates) > known and (time := seconds(read.raw) or self._time(chunk, position)):
-                self.times[number] = time
+            if len(found := self.failures.candidates) > known:
+                self._candidate(found, number, chunk, position)
         if self._any.search(data):
             self._facts(read, data, told)
+
+    def _candidate(self, found: list[Spotted], number: int, chunk: bytes, position: int) -> None:
+        """Add to a new candidate what only the bytes above it tell: its stage while serving, and its time."""
+        if found[-1].start == number:
+            found[-1] = found[-1].at(self._stage(chunk, position))
+        if time := self._time(chunk, position):
+            self.times[found[-1].start] = time
 
     def _facts(self, read: Record, data: bytes, told: bool) -> None:
         if self._warnings_left and not told:
@@ -133,8 +141,9 @@ class FactsReader(LogReader):
         return nearest[1] if nearest[0] >= 0 else self.timeline.current
 
     def _time(self, chunk: bytes, position: int) -> float | None:
-        """The time of the nearest line above that bears one."""
-        for line in reversed(chunk[max(0, position - 8192) : position].split(b"\n")):
+        """The time of the line or of the nearest one above it that bears one."""
+        end = chunk.find(b"\n", position)
+        for line in reversed(chunk[max(0, position - 8192) : end if end > 0 else None].split(b"\n")):
             if (time := seconds(line[:200].decode("utf-8", "replace"))) is not None:
                 return time
         return None

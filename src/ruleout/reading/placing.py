@@ -21,6 +21,8 @@ F, S = FailureClass, Stage
 _SYMBOL = re.compile(r"undefined symbol")
 _SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
 """A file of a kernel or of the code that launches it: by then, arguments and configuration have been read."""
+_COMMAND = re.compile(r"^\s*[$>#] ")
+"""A typed command names settings of every stage, and speaks of none."""
 _BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
 _RANK = re.compile(r"\b(?:TP|rank|Rank |Worker_TP|TP rank |Worker-|VllmWorker-|RANK )(\d+)")
 _ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
@@ -68,7 +70,7 @@ def place(chosen: Spotted, reader: FactsReader) -> Stage:
 
 def _near(chosen: Spotted, reader: FactsReader) -> Stage | None:
     """The stage that the nearest line speaks of which speaks of any; of two as near, the one before the failure."""
-    others = [record for record in reader.head if record.text.strip() and record.line != chosen.line]
+    others = [r for r in reader.head if r.text.strip() and r.line != chosen.line and not _COMMAND.match(r.raw)]
     others.sort(key=lambda record: (abs(record.line - chosen.line), record.line))
     stages = [stage for record in others if (stage := of_words(record.text))]
     if _SOURCE.search(chosen.message) or chosen.asynchronous:
@@ -82,7 +84,8 @@ def _ready(chosen: Spotted, frames: Stage | None) -> Stage:
         return S.READY
     if frames in SERVING:
         return frames
-    return S.PREFILL if chosen.frames or chosen.asynchronous else S.READY
+    outside = chosen.class_ in (F.OTHER, F.HOST_OOM_KILL) and not chosen.frames
+    return S.READY if outside else S.PREFILL
 
 
 def _of_log(chosen: Spotted, begun: Stage, frames: Stage | None, words: Stage | None) -> Stage:

@@ -175,7 +175,6 @@ USUAL: dict[FailureClass, Stage] = {
     F.NO_KERNEL_IMAGE: S.WARMUP,
     F.UNSUPPORTED_ARCH: S.PREFILL,
     F.SHARED_MEMORY: S.PREFILL,
-    F.ILLEGAL_INSTRUCTION: S.WARMUP,
     F.NCCL_TIMEOUT_HANG: S.CONCURRENCY,
 }
 """Where a failure of this kind shows first, when nothing else tells: with the first kernel, the first prompt, …"""
