@@ -34,7 +34,7 @@ _PART = re.compile(
     """,
     re.VERBOSE,
 )
-_SOURCES = ("compose", "pod", "process", "rank", "ranks")
+_SOURCES = ("compose", "pod", "unit", "process", "rank", "ranks")
 _WARNING = re.compile(r"\b[A-Z]?\w*Warning: |^\s*warnings\.warn\(|^[Ww]arning: ")
 _INITIAL = {"D": "DEBUG", "E": "ERROR", "W": "WARNING", "I": "INFO", "F": "FATAL", "WARN": "WARNING"}
 
@@ -74,16 +74,19 @@ def record(line: int, data: bytes) -> Record:
     raw = pieces(data)[-1].rstrip()
     if raw.startswith('{"log":'):
         raw = _wrapped(raw)
-    position, sources, place, level = 0, [], "", ""
+    position, sources, place, level = 0, list[str](), "", ""
     while part := _PART.match(raw, position):
-        position = part.end()
-        found = part.groupdict()
-        sources += [
-            s.strip() for s in (*map(found.get, _SOURCES), found["mpi"] and f"rank {found['mpi']}") if s and s.strip()
-        ]
-        place = found["place"] or place
-        for name in ("glog", "elastic", "trt", "cpp", "ggml", "bracket", "vllm", "logging", "dashed"):
-            level = _INITIAL.get(found[name], found[name]) if found[name] else level
+        position, kind = part.end(), part.lastgroup
+        if kind is None or not (value := part[kind].strip()):
+            continue
+        if kind in _SOURCES:
+            sources.append(value)
+        elif kind == "place":
+            place, level = value, _INITIAL.get(part["vllm"], part["vllm"])
+        else:
+            level = _INITIAL.get(value, value)
+            if kind == "trt" and part["mpi"]:
+                sources.append(f"rank {part['mpi']}")
     text = raw[position:]
     if not level and _WARNING.search(text):
         level = "WARNING"
