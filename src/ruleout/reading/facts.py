@@ -180,4 +180,4 @@ def _text(groups: Mapping[Any, bytes | None]) -> dict[str, str]:
 
 def _unanchored(pattern: str) -> str:
     """For the scan: without names, and with a logger's or a container's prefix before what begins the line."""
-    return _BEGIN.sub(r"(?:^|[\]|:)\"] *)", _NAMED.sub("(?:", pattern))
+    return _BEGIN.sub(r"(?:^|[\]|:)\"ZFP0-9] *)", _NAMED.sub("(?:", pattern))

@@ -35,7 +35,8 @@ _EXCEPTION = re.compile(
 )
 _CALLED = re.compile(r"^[-*> ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception))\(['\"](.+?)['\"],?\)")
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
-_MODEL = re.compile(r"error loading model: (.+)|^.{0,60}failed to (?:load|allocate|create|initialize) (.+)")
+_MODEL = re.compile(r"error loading model: (.+)|^[a-z_]\w*: .{0,60}(failed to (?:load|allocate|create|initialize) .+)")
+_TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Uu]sing (?:the )?default")
 _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|when|at|\w+ing) [^:]{1,120}: (.+)")
 _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
@@ -95,7 +96,7 @@ def spot(record: Record) -> Spotted | None:
         return _spotted(record, class_, exception, message, weigh(class_, exception, message))
     class_or_none = telling(text)
     for pattern in (_MODEL, _DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
-        if found := pattern.search(text):
+        if (found := pattern.search(text)) and not (pattern is _MODEL and _TRIED.search(text)):
             message = next(group for group in found.groups() if group)
             return _spotted(
                 record, class_or_none or classify("", message), "", message, weigh(FailureClass.NONE, "", message)

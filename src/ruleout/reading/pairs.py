@@ -55,7 +55,8 @@ def _end_of_string(text: str, position: int, quote: str) -> int:
 
 def _pair(piece: str) -> Iterator[tuple[str, str]]:
     found = _KEY.match(piece) if len(piece) < _VALUE + 100 else None
-    if found and len(found["value"]) <= _VALUE:
+    cut = found and found["value"][:1] in "'\"" and found["value"].count(found["value"][:1]) < 2
+    if found and not cut and len(found["value"]) <= _VALUE:
         yield found["name"] or found["quoted"], plain(found["value"])
 
 

@@ -24,7 +24,7 @@ _SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
 _COMMAND = re.compile(r"^\s*[$>#] ")
 """A typed command names settings of every stage, and speaks of none."""
 _BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
-_RANK = re.compile(r"\b(?:TP|rank|Rank |Worker_TP|TP rank |Worker-|VllmWorker-|RANK )(\d+)")
+_RANK = re.compile(r"\b(?:TP|[Rr]ank ?|RANK |Worker_TP|Worker-|VllmWorker-)(\d+)")
 _ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
 
 

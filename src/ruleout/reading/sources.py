@@ -20,9 +20,7 @@ MOST = 1024
 _LOG = re.compile(
     r"(?:^|[._\-])(?:log|logs|out|err|txt|stdout|stderr)(?:[._\-]?\d+)?(?:\.gz)?$|rank|worker", re.IGNORECASE
 )
-_RANK = re.compile(
-    r"(?:rank|worker|tp|node|gpu|proc|local)[_\-.]?(\d+)|(?:^|[_\-.])(\d{1,4})(?:\.\w+)*$", re.IGNORECASE
-)
+_RANK = re.compile(r"(?:rank|worker|node|gpu|proc|tp)[_\-.]?(\d+)(?!\d*\.\d)|^(\d{1,4})(?:\.[a-z]\w*)*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

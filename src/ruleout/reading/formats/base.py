@@ -98,7 +98,7 @@ def version(engine: str, pattern: str) -> Says:
     """The named group `version` is the engine's."""
 
     def take(book: Book, groups: Taken, text: str, line: int) -> None:
-        book.version.setdefault(engine, groups["version"].rstrip(".,;)"))
+        book.version.setdefault(engine, groups["version"].rstrip(".,;"))
         book.recognised(engine)
 
     return Says(pattern, take)
