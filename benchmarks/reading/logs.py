@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 START = (
@@ -39,20 +40,25 @@ _ORDINARY = (
 _LOOKS_SO = (
     '[2025-11-29 {h:02d}:{m:02d}:{s:02d}] INFO:     127.0.0.1:{b} - "POST /v1/completions HTTP/1.1" 500 Internal '
     "Server Error",
-    "[2025-11-29 {h:02d}:{m:02d}:{s:02d} TP0] INFO: request {b} timed out in the queue after {a} s, tried again",
+    "[2025-11-29 {h:02d}:{m:02d}:{s:02d} TP0] INFO: request {i:032x} timed out in the queue after {a} s, tried again",
     "WARNING 11-29 {h:02d}:{m:02d}:{s:02d} [shm_broadcast.py:466] No available block in {a} s, no watchdog was asked",
-    "ERROR 11-29 {h:02d}:{m:02d}:{s:02d} [serving_chat.py:200] Error in preprocessing prompt inputs {b}",
+    "ERROR 11-29 {h:02d}:{m:02d}:{s:02d} [serving_chat.py:200] Error in preprocessing prompt inputs of cmpl-{i:032x}",
     "[2025-11-29 {h:02d}:{m:02d}:{s:02d} TP1] INFO: shared memory of request {b} was given back after {d} ms",
 )
 
 
 def _lines(rng: random.Random, one_in: int) -> Iterator[str]:
+    """No two of them alike: a reader must not gain by having seen a line before."""
+    number = 0
     while True:
-        text = rng.choice(_LOOKS_SO if rng.randrange(one_in) == 0 else _ORDINARY)
-        h, m, s = rng.randrange(24), rng.randrange(60), rng.randrange(60)
+        number += 1
+        bits = rng.getrandbits(64)
+        text = _LOOKS_SO[bits % 5] if number % one_in == 0 else _ORDINARY[bits % 5]
+        second = number // 100 % 86400
         yield text.format(
-            h=h, m=m, s=s, a=rng.randrange(100), b=rng.randrange(9999), c=rng.randrange(10), d=rng.random()
-        )
+            h=second // 3600, m=second // 60 % 60, s=second % 60, a=bits >> 8 & 127, b=bits >> 16 & 65535,
+            c=bits >> 32 & 7, d=(bits >> 36 & 8191) / 100, i=bits * 0x9E3779B97F4A7C15 & ((1 << 128) - 1),
+        )  # fmt: skip
 
 
 def ordinary(count: int = 200) -> str:
@@ -63,14 +69,9 @@ def ordinary(count: int = 200) -> str:
 
 def write(path: Path, size: int, one_in: int, seed: int = 7) -> None:
     """A log of about so many bytes; of its lines one in so many looks like a failure and is none."""
-    rng = random.Random(seed)
-    lines = _lines(rng, one_in)
-    blocks = ["".join(next(lines) + "\n" for _ in range(4000)).encode() for _ in range(24)]
-    with path.open("wb") as stream:
-        stream.write(START.encode())
-        written = 0
+    lines = _lines(random.Random(seed), one_in)
+    with path.open("w") as stream:
+        written = stream.write(START)
         while written < size:
-            block = blocks[rng.randrange(len(blocks))]
-            stream.write(block)
-            written += len(block)
-        stream.write(END.encode())
+            written += stream.write("\n".join(islice(lines, 10_000)) + "\n")
+        stream.write(END)
