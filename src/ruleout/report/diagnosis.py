@@ -101,7 +101,8 @@ def _hardware(environment: Environment) -> str:
 def conclusion(diagnosis: Diagnosis) -> str:
     """How the run ended, in a line."""
     where = stage(diagnosis.stage)
-    kind = class_(diagnosis.failure.class_) if diagnosis.failure else ""
+    failure = diagnosis.failure
+    kind = class_(failure.class_) if failure and failure.class_.value != diagnosis.outcome.value else ""
     told = f": {kind}" if kind else ""
     if diagnosis.outcome is LogOutcome.HEALTHY:
         return f"Healthy: nothing failed{_reached(diagnosis)}"

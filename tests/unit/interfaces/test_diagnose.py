@@ -186,6 +186,12 @@ def test_every_outcome_has_its_words(outcome: LogOutcome) -> None:
         assert any(row[:1] in "✗✓?" for row in rows if row)
 
 
+def test_a_class_that_the_outcome_says_already_is_not_said_twice() -> None:
+    assert FULL.failure is not None
+    hang = replace(FULL, outcome=LogOutcome.HANG, failure=replace(FULL.failure, class_=FailureClass.HANG))
+    assert "✗ Hung in decode" in [text for text, _ in screen(hang, 80)]
+
+
 def test_a_healthy_log_is_called_so() -> None:
     rows = [text for text, _ in screen(replace(FULL, outcome=LogOutcome.HEALTHY, failure=None), 80)]
     assert "✓ Healthy: nothing failed; it came as far as decode" in rows

@@ -27,6 +27,9 @@ PATH_ROWS, SETTINGS, CONSEQUENCES, WARNINGS = 2, 3, 3, 2
 TELLING = ("kv_cache_dtype", "backend", "quantization", "dtype", "moe", "graph", "eager", "mem", "page_size")
 """Parts of the names of settings that failures hang on: they come first."""
 
+NOT_TELLING = ("model", "model_path", "model_tag", "served_model_name", "host", "port", "api_key")
+"""Settings that the head says already, or that nothing hangs on."""
+
 _BLANKS = re.compile(r"[ \t\r\n]+")
 
 Row = tuple[str, str]
@@ -84,7 +87,7 @@ def _failure(failure: DiagnosedFailure, diagnosis: Diagnosis, width: int) -> Ite
     told = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
     where = _address(failure.line, failure.source, diagnosis)
     who = failure.process or ("" if failure.rank is None else f"rank {failure.rank}")
-    quoted = bool(failure.text) and told[:40].strip() not in failure.text
+    quoted = bool(failure.text) and failure.message[:40].strip() not in failure.text
     yield from ((row, "") for row in _wrapped(f"  {told or failure.text}", width, 2, MESSAGE_ROWS - quoted))
     place = failure.frames[-1] if failure.frames else ""
     facts = [where if failure.line else "", who, "" if failure.asynchronous or not place else f"in {place}"]
@@ -118,6 +121,8 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if own:
         yield "Engine's own choice", _first([_choice(s, diagnosis) for s in own], SETTINGS, room)
     asked = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.USER]
+    asked = [s for s in asked if s.name not in NOT_TELLING]
+    asked.sort(key=lambda s: not any(part in s.name for part in TELLING))
     if asked:
         given = "  ".join(
             _short(f"{s.name}={s.requested if s.requested is not None else s.resolved}", 40) for s in asked
