@@ -19,21 +19,21 @@ EXCERPT = 40
 """Lines up to which a text may be an excerpt that somebody pasted, rather than a log."""
 
 _NAN_TEXT = re.compile(r"!{8,}")
+_NAN = re.compile(r"\b(?:NaNs?|nan|NAN)\b(?!-)")
 _REPEATED = re.compile(r"([^\s\w=\-#*.+_|/\\]|\w)\1{11,}|(\b\w{2,12}\b[ ,]?)\2{7,}")
 _WRONG = re.compile(
-    r"(?i)\b(?:garbage|gibberish|garbled|nonsense|incoherent|wrong (?:output|answer|text"
-    r"|result)s?|repeat(?:s|ing|ed)? (?:itself|tokens?|the same)"
-    r"|endless repetition|empty (?:content|response|output)|corrupt(?:ed)? output|mojibake"
-    r"|degenerate)\b"
+    r"(?i)\b(?:garbage|gibberish|garbled|nonsense|incoherent|wrong (?:output|answer|text|result)s?"
+    r"|repeat(?:s|ing|ed)? (?:itself|tokens?|the same)|endless repetition|empty (?:content|response"
+    r"|output)|corrupt(?:ed)? output|mojibake|degenerate)\b"
 )
 _ACCURACY = re.compile(
-    r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,40}(?:drop|degrad|lower|fell"
-    r"|0\.\d+|\d+(?:\.\d+)? ?%)"
+    r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,40}(?:drop|degrad|lower|fell|0\.\d+"
+    r"|\d+(?:\.\d+)? ?%)"
 )
 _LEAK = re.compile(r"(?i)memory leak|leak(?:s|ing) memory|\b(?:memory|RSS|VRAM)\b.{0,30}\b(?:grow|increas|climb|creep)")
 _HUNG = re.compile(
-    r"(?i)\b(?:hangs?|hung|stuck|freezes?|frozen|no (?:further )?output|never (?:returns"
-    r"|finishes)|unresponsive|deadlocks?|0 tokens/s)\b"
+    r"(?i)\b(?:hangs?|hung|stuck|freezes?|frozen|no (?:further )?output|never (?:returns|finishes)"
+    r"|unresponsive|deadlocks?|0 tokens/s)\b"
 )
 _WAITING = re.compile(r"No available shared memory broadcast block found in \d+ second")
 """vLLM's readers of a queue say so every minute: https://github.com/vllm-project/vllm/issues/46611"""
@@ -42,8 +42,8 @@ _KILLED = re.compile(
     r"|exit(?:ed with)? code:? -?(?:9|137)\b|signal 9|exitcode[=: ]+-9"
 )
 _COLLECTIVE = re.compile(
-    r"(?i)custom_all_?reduce|nccl|nvlink|all_?reduce|all_?gather|broadcast"
-    r"|Registering \d+ cuda graph|p2p|barrier"
+    r"(?i)custom_all_?reduce|nccl|nvlink|all_?reduce|all_?gather|broadcast|Registering \d+ cuda graph"
+    r"|p2p|barrier"
 )
 _FP4_CACHE = re.compile(r"(?i)FP4.{0,12}KV ?Cache might")
 _MEMORY = re.compile(r"(?i)avail(?:able)?[ _]mem(?:ory)?[= :]+\d")
@@ -92,6 +92,7 @@ def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
     if found := next((r for r in plain if _REPEATED.fullmatch(r.text.strip()[:400])), None):
         return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "one token over and over")
     for pattern, class_, why in (
+        (_NAN, F.NAN_INF, "NaN is spoken of"),
         (_LEAK, F.MEMORY_LEAK, "memory is said to grow"),
         (_WRONG, F.WRONG_OUTPUT, "the answers are said to be wrong"),
         (_ACCURACY, F.ACCURACY_LOSS, "a score is said to be too low"),

@@ -19,19 +19,16 @@ CONSEQUENCE = re.compile(
 """Lines that follow a failure and are none by themselves."""
 WRAPPER = re.compile(
     r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError"
-    r"|encountered an issue"
-    r"|ExceptionGroup"
-    r"|BrokenProcessPool|BrokenPipeError|ConnectionResetError|[Ss]ee (?:root cause|stack trace)"
-    r"|ProcessRaisedException"
-    r"|background process|died unexpectedly|ProcessExitedException|CalledProcessError"
+    r"|encountered an issue|ExceptionGroup|BrokenProcessPool|BrokenPipeError|ConnectionResetError"
+    r"|[Ss]ee (?:root cause|stack trace)|ProcessRaisedException|background process|died unexpectedly"
+    r"|ProcessExitedException|CalledProcessError"
 )
 """Exceptions that say that another one was raised elsewhere."""
 
 _DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.+)['`] failed")
 _EXCEPTION = re.compile(
-    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt"
-    r"|OutOfResources|Exceeded"
-    r"|Timeout|Failed|Unsupported|NotFound|Violation))(?::\s+(.*)|:?$)"
+    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt|OutOfResources"
+    r"|Exceeded|Timeout|Failed|Unsupported|NotFound|Violation))(?::\s+(.*)|:?$)"
 )
 _CALLED = re.compile(r"^[-*> ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception))\(['\"](.+?)['\"],?\)")
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
@@ -41,15 +38,13 @@ _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|wh
 _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
     r"^(?:[\w./\-]*sh|[\w./\-]+\.sh): (?:line \d+: |\d+: )?(.+: (?:command not found|not found"
-    r"|No such file or directory|Permission"
-    r" denied|Is a directory|cannot execute.*))$|^(?:[\w./\-]*python[\d.]*): (No module named .+"
-    r"|can't open file .+)$"
+    r"|No such file or directory|Permission denied|Is a directory|cannot execute.*))$"
+    r"|^(?:[\w./\-]*python[\d.]*): (No module named .+|can't open file .+)$"
     r"|(exec: .*(?:not found|no such file).*)$|^env: (.+: No such file or directory)$"
 )
 _SIGNAL = re.compile(
     r"^(?:.*: line \d+:\s+\d+ )?(Segmentation fault|Killed|Aborted|Bus error|Illegal instruction"
-    r"|Floating point exception)"
-    r"(?:\s+\(core dumped\)|\s{2,}.*)?$"
+    r"|Floating point exception)(?:\s+\(core dumped\)|\s{2,}.*)?$"
 )
 _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|.*(?:general protection fault|segfault at).*)")
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")

@@ -18,42 +18,41 @@ S, F = Stage, FailureClass
 _FUNCTIONS: tuple[tuple[Stage, str], ...] = (
     (
         S.CUDA_GRAPH_CAPTURE,
-        r"cuda_?graph\w*:(?:capture|__init__|_capture|run_once)|:(?:capture_\w+|_?capture"
-        r"|init_device_graphs|init_\w*cuda_graphs?)$"
-        r"|capture_model|_dummy_run.*graph|custom_all_reduce\w*:.*(?:graph|register)|register_graph",
+        r"cuda_?graph\w*:(?:capture|__init__|_capture|run_once)"
+        r"|:(?:capture_\w+|_?capture|init_device_graphs|init_\w*cuda_graphs?)$|capture_model"
+        r"|_dummy_run.*graph|custom_all_reduce\w*:.*(?:graph|register)|register_graph",
     ),
     (
         S.KERNEL_COMPILE,
-        r"(?:jit|build_and_load|cpp_ext|nvcc|ninja|inductor|compile_fx|codegen|async_compile"
-        r"|triton_heuristics|select_algorithm|dynamo|backends)\w*:\w*(?:build|compile|ninja|run_ninja"
-        r"|autotun|precompile|codegen|call_user_compiler|precompile)",
+        r"(?:jit|build_and_load|cpp_ext|nvcc|ninja|inductor|compile_fx|codegen|async_compile|triton_heuristics"
+        r"|select_algorithm|dynamo|backends)\w*:\w*(?:build|compile|ninja|run_ninja|autotun|precompile|codegen"
+        r"|call_user_compiler|precompile)",
     ),
     (
         S.WARMUP,
-        r":(?:profile_run|_dummy_run|dummy_run|determine_available_memory|profile_cudagraph_memory"
-        r"|warm_?up\w*|kernel_warmup|_warmup\w*|execute_warmup\w*|autotune|_autotune"
-        r"|flashinfer_autotune|compile_or_warm_up_model|_execute_server_warmup|run_warmup)$",
+        r":(?:profile_run|_dummy_run|dummy_run|determine_available_memory|profile_cudagraph_memory|warm_?up\w*"
+        r"|kernel_warmup|_warmup\w*|execute_warmup\w*|autotune|_autotune|flashinfer_autotune"
+        r"|compile_or_warm_up_model|_execute_server_warmup|run_warmup)$",
     ),
     (
         S.KV_CACHE_ALLOC,
         r":(?:init_memory_pool|_create_buffers|get_kv_cache_configs?|check_enough_kv_cache_memory"
-        r"|_check_enough_kv_cache_memory|_initialize_kv_caches|initialize_kv_cache\w*"
-        r"|allocate_kv_cache|init_cache_engine|profile_max_num_token|_init_pools"
-        r"|determine_num_available_blocks)$",
+        r"|_check_enough_kv_cache_memory|_initialize_kv_caches|initialize_kv_cache\w*|allocate_kv_cache"
+        r"|init_cache_engine|profile_max_num_token|_init_pools|determine_num_available_blocks)$",
     ),
     (
         S.WEIGHT_LOAD,
-        r":(?:load_model|load_weights?|_load_w\d+\w*|weight_loader\w*|_weight_loader\w*"
-        r"|get_all_weights|create_weights|process_weights_after_loading|initialize_model"
-        r"|_initialize_model|safetensors_weights_iterator|_prepare_weights|_load_\w+weights?\w*"
-        r"|load_state_dict|convert_and_load\w*|filter_duplicate_safetensors_files"
-        r"|load_weights_and_postprocess|_load_pretrained_model)$",
+        r":(?:load_model|load_weights?|_load_w\d+\w*|weight_loader\w*|_weight_loader\w*|get_all_weights"
+        r"|create_weights|process_weights_after_loading|initialize_model|_initialize_model"
+        r"|safetensors_weights_iterator|_prepare_weights|_load_\w+weights?\w*|load_state_dict"
+        r"|convert_and_load\w*|filter_duplicate_safetensors_files|load_weights_and_postprocess"
+        r"|_load_pretrained_model)$",
     ),
     (
         S.DISTRIBUTED_INIT,
-        r":(?:init_process_group|init_torch_distributed|init_distributed_environment"
-        r"|initialize_model_parallel|ncclCommInitRank|new_group|init_worker_distributed_environment"
-        r"|_init_process_group|ensure_model_parallel_initialized)$",
+        r":(?:init_process_group|init_torch_distributed|init_distributed_environment|initialize_model_parallel"
+        r"|ncclCommInitRank|new_group|init_worker_distributed_environment|_init_process_group"
+        r"|ensure_model_parallel_initialized)$",
     ),
     (
         S.DECODE,
@@ -62,8 +61,8 @@ _FUNCTIONS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.PREFILL,
-        r":(?:forward_extend|forward_prefill|prefill|extend_attention_fwd|forward_mha"
-        r"|_forward_prefill\w*|process_batch_result_prefill|get_new_batch_prefill|prefill_forward)$",
+        r":(?:forward_extend|forward_prefill|prefill|extend_attention_fwd|forward_mha|_forward_prefill\w*"
+        r"|process_batch_result_prefill|get_new_batch_prefill|prefill_forward)$",
     ),
     (
         S.ARG_PARSING,
@@ -74,9 +73,9 @@ _FUNCTIONS: tuple[tuple[Stage, str], ...] = (
     (
         S.MODEL_CONFIG,
         r":(?:from_pretrained|get_config|create_model_config|get_tokenizer|get_cached_tokenizer"
-        r"|from_server_args|get_hf_config|get_attn_backend\w*|get_attn_backend_cls"
-        r"|_cached_get_attn_backend|init_attention_backend|try_get_tokenizer|_from_pretrained"
-        r"|load_config|validate_field|from_dict)$|configuration_\w+:|model_config:",
+        r"|from_server_args|get_hf_config|get_attn_backend\w*|get_attn_backend_cls|_cached_get_attn_backend"
+        r"|init_attention_backend|try_get_tokenizer|_from_pretrained|load_config|validate_field|from_dict)$"
+        r"|configuration_\w+:|model_config:",
     ),
     (S.INSTALL_IMPORT, r":<module>$"),
     (
@@ -91,14 +90,13 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     (
         S.CUDA_GRAPH_CAPTURE,
         r"capture (?:\w+ )*cuda ?graph|capturing (?:batches|num tokens|cuda|cudagraph)"
-        r"|registering \d+ cuda graph"
-        r"|cuda_?graph_runner|graph capture|stream is capturing|while capturing|cudaStreamCapture"
-        r"|capture_begin|custom_all_reduce",
+        r"|registering \d+ cuda graph|cuda_?graph_runner|graph capture|stream is capturing|while capturing"
+        r"|cudaStreamCapture|capture_begin|custom_all_reduce",
     ),
     (
         S.KERNEL_COMPILE,
-        r"ninja: build|\bptxas\b|\bnvcc\b|\bcicc\b|Error building extension|torch\._inductor"
-        r"|torch\._dynamo|CompilationError|PassManager|JIT compil|NVRTC|nvrtc",
+        r"ninja: build|\bptxas\b|\bnvcc\b|\bcicc\b|Error building extension|torch\._inductor|torch\._dynamo"
+        r"|CompilationError|PassManager|JIT compil|NVRTC|nvrtc",
     ),
     (
         S.WARMUP,
@@ -112,22 +110,21 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.WEIGHT_LOAD,
-        r"load(?:ing)? (?:\w+ )?weights?|error loading model|llama_model_load|loaded_weight"
-        r"|weight_loader|checkpoint shards|_load_w\d"
-        r"|load_model|load weight (?:begin|end)|load_tensors|safetensors|missing tensor"
-        r"|into parameter|weight files|converting weights|into shape|starting to load model"
+        r"load(?:ing)? (?:\w+ )?weights?|error loading model|llama_model_load|loaded_weight|weight_loader"
+        r"|checkpoint shards|_load_w\d|load_model|load weight (?:begin|end)|load_tensors|safetensors"
+        r"|missing tensor|into parameter|weight files|converting weights|into shape|starting to load model"
         r"|create_weights",
     ),
     (
         S.DISTRIBUTED_INIT,
-        r"init_process_group|init_torch_distributed|TCPStore|DistStoreError|ncclCommInit|rendezvous"
-        r"|Init torch distributed|init_distributed|ncclUnhandledCudaError|ncclSystemError"
-        r"|distributed_init_method",
+        r"init_process_group|init_torch_distributed|TCPStore|DistStoreError|DistNetworkError|client socket"
+        r"|ncclCommInit|rendezvous|Init torch distributed|init_distributed|ncclUnhandledCudaError"
+        r"|ncclSystemError|distributed_init_method",
     ),
     (
         S.CONCURRENCY,
-        r"#running-req: (?:[4-9]|\d\d)|Running: (?:[4-9]|\d\d+) reqs|concurren|under load"
-        r"|max_num_seqs|batch size must|same batch size",
+        r"#running-req: (?:[4-9]|\d\d)|Running: (?:[4-9]|\d\d+) reqs|concurren|under load|max_num_seqs"
+        r"|batch size must|same batch size",
     ),
     (
         S.DECODE,
@@ -138,19 +135,19 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     (
         S.PREFILL,
         r"prefill batch|scheduler hit an exception|forward_extend|extend_attention"
-        r"|prompt (?:processing|eval)|session_len"
-        r"|chunked[_ ]prefill|prefill|ragged|first request|sequence length",
+        r"|prompt (?:processing|eval)|session_len|chunked[_ ]prefill|prefill|ragged|first request"
+        r"|sequence length",
     ),
     (
         S.ARG_PARSING,
-        r"server_args|ServerArgs|__post_init__|arg_utils|argument -|unrecognized arguments"
-        r"|invalid choice|_handle_\w+_(?:compatibility|backends?)|different backend"
-        r"|backend to be one of|backend is only supported|usage: ",
+        r"server_args|ServerArgs|__post_init__|arg_utils|argument -|unrecognized arguments|invalid choice"
+        r"|_handle_\w+_(?:compatibility|backends?)|different backend|backend to be one of"
+        r"|backend is only supported|usage: ",
     ),
     (
         S.MODEL_CONFIG,
-        r"model type|architecture|CONFIG_MAPPING|AutoConfig|config\.json|hf_config|ModelConfig"
-        r"|rope_(?:scaling|parameters|type)|tokenizer|attention backend|attn_?backend"
+        r"model type|(?:selected|attention) backend\b|architecture|CONFIG_MAPPING|AutoConfig|config\.json"
+        r"|hf_config|ModelConfig|rope_(?:scaling|parameters|type)|tokenizer|attention backend|attn_?backend"
         r"|potential backends|quant_method|config_class",
     ),
     (

@@ -67,8 +67,7 @@ GENERIC = Format(
         environment(r"/python(?P<python>3\.\d+)/"),
         environment(r"(?:NCCL version|nccl==|using nccl==)\s?(?P<nccl>\d+\.\d+[\d.]*)"),
         Says(
-            r"^(?:GPU (?P<number>\d+)(?:,[\d,]+)?): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce"
-            r"|Instinct)[^(\n]*)",
+            r"^(?:GPU (?P<number>\d+)(?:,[\d,]+)?): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct)[^(\n]*)",
             _device,
         ),
         environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)\w*(?: \w+)*)"),

@@ -28,8 +28,7 @@ SGLANG = Format(
         r"The server is fired up and ready to roll",
         r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: [A-Z]+\d+)*\] ",
         r"Scheduler hit an exception|sgl_kernel|sgl-kernel|sgl-workspace|nsa_(?:prefill|decode)_backend",
-        r"Capture (?:\w+ )*cuda graph |Registering \d+ cuda graph addresses|DSA backends? for"
-        r"|DSA with TP",
+        r"Capture (?:\w+ )*cuda graph |Registering \d+ cuda graph addresses|DSA backends? for|DSA with TP",
     ),
     stages=(
         (Stage.ARG_PARSING, r"server_args=|usage: sglang|Attention backend not (?:explicitly )?specified"),
@@ -49,16 +48,15 @@ SGLANG = Format(
         resolved(r"(?i)setting KV cache dtype to (?P<kv_cache_dtype>\w+)"),
         resolved(r"KV Cache is allocated\. dtype: torch\.(?P<kv_cache_dtype>\w+)"),
         resolved(
-            r"Set (?:DSA|NSA) backends? for .*prefill=(?P<nsa_prefill_backend>\w+),"
-            r" decode=(?P<nsa_decode_backend>\w+)"
+            r"Set (?:DSA"
+            r"|NSA) backends? for .*prefill=(?P<nsa_prefill_backend>\w+), decode=(?P<nsa_decode_backend>\w+)"
         ),
         resolved(r"(?i)\buse (?P<attention_backend>\w+) (?:attention )?backend (?:by default|for)"),
         resolved(r"(?i)\buse (?P<attention_backend>\w+) attention backend"),
         resolved(r"(?i)Use (?P<moe_runner_backend>\w+) as MoE runner backend"),
         resolved(r"Setting page size to (?P<page_size>\d+)"),
         resolved(
-            r"max_total_num_tokens=(?P<max_total_num_tokens>\d+),"
-            r" chunked_prefill_size=(?P<chunked_prefill_size>-?\d+)",
+            r"max_total_num_tokens=(?P<max_total_num_tokens>\d+), chunked_prefill_size=(?P<chunked_prefill_size>-?\d+)",
             by_engine=False,
         ),
         resolved(r"Using (?:CLI|ModelOptModelLoader|HF)[\w -]*quantization \((?P<quantization>\w+)\)"),

@@ -21,8 +21,7 @@ TENSORRT_LLM = Format(
         (Stage.DISTRIBUTED_INIT, r"start MpiSession|rank \d+ using MpiPoolSession|MPI size: "),
         (
             Stage.WEIGHT_LOAD,
-            r"Prefetching .*checkpoint|Loading weights|Loading .*safetensors"
-            r"|Use [\d.]+ GB for model weights",
+            r"Prefetching .*checkpoint|Loading weights|Loading .*safetensors|Use [\d.]+ GB for model weights",
         ),
         (
             Stage.KV_CACHE_ALLOC,

@@ -40,8 +40,7 @@ TRANSFORMERS = Format(
         (Stage.MODEL_CONFIG, r"^loading configuration file "),
         (
             Stage.WEIGHT_LOAD,
-            r"^loading weights file |^(?:\[transformers\] )?Loading /|Loading (?:weights"
-            r"|checkpoint shards): +0%",
+            r"^loading weights file |^(?:\[transformers\] )?Loading /|Loading (?:weights|checkpoint shards): +0%",
         ),
         (Stage.READY, r"Application startup complete"),
         (Stage.PREFILL, r"\[Request received\]|^Loaded model "),

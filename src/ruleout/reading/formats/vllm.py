@@ -33,8 +33,7 @@ VLLM = Format(
         (
             Stage.KERNEL_COMPILE,
             r"Dynamo bytecode transform|Compiling a graph|Warming up model for the compilation"
-            r"|torch\.compile takes"
-            r"|torch_compile_cache|cache the graph|Start compiling function",
+            r"|torch\.compile takes|torch_compile_cache|cache the graph|Start compiling function",
         ),
         (Stage.KV_CACHE_ALLOC, r"KV cache memory: |KV cache size: |Explicitly set .* for KV cache|KV cache layout"),
         (Stage.CUDA_GRAPH_CAPTURE, r"Capturing (?:CUDA|cudagraph)|Graph capturing|Profiling CUDA graph memory"),
