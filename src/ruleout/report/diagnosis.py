@@ -104,6 +104,9 @@ def conclusion(diagnosis: Diagnosis) -> str:
     failure = diagnosis.failure
     kind = class_(failure.class_) if failure and failure.class_.value != diagnosis.outcome.value else ""
     told = f": {kind}" if kind else ""
+    if failure and failure.inferred:
+        likeliest = class_(failure.class_) or diagnosis.outcome.value
+        return f"No line tells of a failure; most likely: {likeliest}{where}"
     if diagnosis.outcome is LogOutcome.HEALTHY:
         return f"Healthy: nothing failed{_reached(diagnosis)}"
     if diagnosis.outcome is LogOutcome.STOPPED:
@@ -121,6 +124,11 @@ def conclusion(diagnosis: Diagnosis) -> str:
         LogOutcome.WRONG_OUTPUT: "Wrong output",
     }[diagnosis.outcome]
     return f"{verb}{where}{told}"
+
+
+def sure(diagnosis: Diagnosis) -> bool:
+    """Whether the log itself says how the run ended."""
+    return diagnosis.outcome is not LogOutcome.UNKNOWN and not (diagnosis.failure and diagnosis.failure.inferred)
 
 
 def recognised(diagnosis: Diagnosis) -> bool:

@@ -192,6 +192,13 @@ def test_a_class_that_the_outcome_says_already_is_not_said_twice() -> None:
     assert "✗ Hung in decode" in [text for text, _ in screen(hang, 80)]
 
 
+def test_a_conclusion_that_no_line_says_is_told_as_one() -> None:
+    assert FULL.failure is not None
+    failure = replace(FULL.failure, inferred=True, class_=FailureClass.WRONG_OUTPUT)
+    guessed = replace(FULL, outcome=LogOutcome.WRONG_OUTPUT, failure=failure)
+    assert "? No line tells of a failure; most likely: wrong output in decode" in [t for t, _ in screen(guessed, 80)]
+
+
 def test_a_healthy_log_is_called_so() -> None:
     rows = [text for text, _ in screen(replace(FULL, outcome=LogOutcome.HEALTHY, failure=None), 80)]
     assert "✓ Healthy: nothing failed; it came as far as decode" in rows

@@ -19,7 +19,6 @@ LABEL = 21
 STYLES = {
     LogOutcome.HEALTHY: ("✓", "green"),
     LogOutcome.STOPPED: ("✓", "green"),
-    LogOutcome.UNKNOWN: ("?", "yellow"),
 }
 MESSAGE_ROWS = 3
 PATH_ROWS, SETTINGS, CONSEQUENCES, WARNINGS = 2, 3, 3, 2
@@ -52,7 +51,7 @@ def screen(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
 def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
     yield from ((row, "dim") for row in _head(diagnosis, width))
     yield "", ""
-    mark, style = STYLES.get(diagnosis.outcome, ("✗", "red"))
+    mark, style = STYLES.get(diagnosis.outcome, ("✗", "red")) if words.sure(diagnosis) else ("?", "yellow")
     yield from ((row, f"bold {style}") for row in _wrapped(f"{mark} {words.conclusion(diagnosis)}", width, 2, 2))
     if diagnosis.failure:
         yield from _failure(diagnosis.failure, diagnosis, width)
@@ -98,8 +97,6 @@ def _failure(failure: DiagnosedFailure, diagnosis: Diagnosis, width: int) -> Ite
         stack = f" ({place})" if place else ""
         late = f"  reported late: the stack below it{stack} is where it was noticed, not where it was born"
         yield from ((row, "yellow") for row in _wrapped(late, width, 2, 2))
-    if failure.inferred:
-        yield "  no line says so: concluded from what is said around it", "yellow"
 
 
 def _adds(diagnosis: Diagnosis) -> bool:
