@@ -107,6 +107,8 @@ class Book:
     def _chosen_by(self, entry: _Entry) -> ChosenBy | None:
         asked, found = entry.requested, entry.resolved
         if asked is not None:
+            if asked.startswith("{"):
+                return ChosenBy.USER  # a structure is printed in another form than it is asked for
             kept = (not entry.by_engine if found is None else _same(asked, found)) or not entry.said_at
             return ChosenBy.USER if kept else ChosenBy.ENGINE
         if entry.by_engine:

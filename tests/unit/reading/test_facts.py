@@ -31,7 +31,7 @@ def settings(found: Diagnosis) -> dict[str, tuple[str | None, str | None, Chosen
 
 def test_requested_and_resolved_settings_are_two_things_and_the_engine_s_own_word_wins_over_its_dump() -> None:
     found = settings(fixture("sglang-resolved-settings"))
-    assert found["kv_cache_dtype"] == ("auto", "float8_e4m3fn", ChosenBy.ENGINE)
+    assert found["kv_cache_dtype"] == ("auto", "fp8_e4m3", ChosenBy.ENGINE)
     assert found["tp_size"] == ("2", "2", ChosenBy.USER)
     assert found["disable_radix_cache"] == ("True", None, ChosenBy.USER)
     assert found["attention_backend"] == (None, "triton", ChosenBy.ENGINE)

@@ -7,7 +7,8 @@ up" follows one short request of its own, so what is printed between uvicorn's s
 from __future__ import annotations
 
 from ruleout.model import Stage
-from ruleout.reading.formats.base import Format, dumped, environment, fixed, resolved, version
+from ruleout.reading.book import Book
+from ruleout.reading.formats.base import Format, Says, Taken, dumped, environment, fixed, resolved, version
 
 ALIASES = {
     "tp": "tp_size",
@@ -19,6 +20,20 @@ ALIASES = {
     "expert_parallel_size": "ep_size",
     "model": "model_path",
 }
+
+
+def _allocated(book: Book, groups: Taken, text: str, line: int) -> None:
+    """torch's name of the cache's type says what `auto` came to; a type that was named before keeps its own name."""
+    known = book.settings.get("kv_cache_dtype")
+    if not known or known.resolved in (None, "auto"):
+        book.resolve("kv_cache_dtype", groups["dtype"], line, by_engine=True)
+
+
+def _asked(book: Book, groups: Taken, text: str, line: int) -> None:
+    """Values that the engine says came from the command line."""
+    for name, value in groups.items():
+        book.request(name, value, line)
+
 
 SGLANG = Format(
     "sglang",
@@ -46,7 +61,7 @@ SGLANG = Format(
     says=(
         dumped(r"server_args=(?:ServerArgs\()?", aliases=ALIASES),
         resolved(r"(?i)setting KV cache dtype to (?P<kv_cache_dtype>\w+)"),
-        resolved(r"KV Cache is allocated\. dtype: torch\.(?P<kv_cache_dtype>\w+)"),
+        Says(r"KV Cache is allocated\. dtype: torch\.(?P<dtype>\w+)", _allocated),
         resolved(
             r"Set (?:DSA"
             r"|NSA) backends? for .*prefill=(?P<nsa_prefill_backend>\w+), decode=(?P<nsa_decode_backend>\w+)"
@@ -59,7 +74,8 @@ SGLANG = Format(
             r"max_total_num_tokens=(?P<max_total_num_tokens>\d+), chunked_prefill_size=(?P<chunked_prefill_size>-?\d+)",
             by_engine=False,
         ),
-        resolved(r"Using (?:CLI|ModelOptModelLoader|HF)[\w -]*quantization \((?P<quantization>\w+)\)"),
+        resolved(r"Using (?:ModelOptModelLoader|HF)[\w -]*quantization \((?P<quantization>\w+)\)"),
+        Says(r"Using CLI-specified quantization \((?P<quantization>\w+)\)", _asked),
         fixed(r"Cuda graph is disabled because|CUDA graph is disabled", disable_cuda_graph="True"),
         fixed(r"Disable prefill CUDA graph", cuda_graph_backend_prefill="disabled"),
         fixed(r"Shared experts fusion optimization (?:is )?enabled", shared_experts_fusion="enabled"),

@@ -37,7 +37,7 @@ VLLM = Format(
         ),
         (Stage.KV_CACHE_ALLOC, r"KV cache memory: |KV cache size: |Explicitly set .* for KV cache|KV cache layout"),
         (Stage.CUDA_GRAPH_CAPTURE, r"Capturing (?:CUDA|cudagraph)|Graph capturing|Profiling CUDA graph memory"),
-        (Stage.WARMUP, r"init engine \(profile|[Ww]arming up (?:kernels|sampler)|Starting vLLM (?:API )?server"),
+        (Stage.WARMUP, r"[Ww]arming up (?:kernels|sampler)|[Kk]ernel warmup"),
         (Stage.READY, r"Application startup complete"),
         (Stage.PREFILL, r"Received request|Running: [1-9]\d* reqs|Added request"),
         (Stage.DECODE, r"\"POST /v1/[\w/]+ HTTP/[\d.]+\" (?:200|400)|Avg generation throughput: (?:[1-9]|0\.[1-9])"),
