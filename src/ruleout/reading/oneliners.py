@@ -46,9 +46,9 @@ _SIGNAL = re.compile(
     r"^(?:.*: line \d+:\s+\d+ )?(Segmentation fault|Killed|Aborted|Bus error|Illegal instruction"
     r"|Floating point exception)(?:\s+\(core dumped\)|\s{2,}.*)?$"
 )
-_KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|.*(?:general protection fault|segfault at).*)")
+_KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:general protection fault|segfault at).*)")
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
-_CHECK = re.compile(r"(Check failed: .+|GGML_ASSERT\(.+|Assertion failed: .+|[\w./\-]+: .*Assertion `.+' failed.*)")
+_CHECK = re.compile(r"(Check failed: .+|GGML_ASSERT\(.+|Assertion failed: .+|^[\w./\-]+: .*Assertion `.+' failed.*)")
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 _LATE = (
     FailureClass.DEVICE_SIDE_ASSERT,
