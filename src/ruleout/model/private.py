@@ -193,13 +193,14 @@ _GIVEN = rf"(?:=|[ \t]{{1,4}}|{_QUOTE}[ \t]{{0,4}},[ \t]{{0,4}}){_OPEN}"
 _HOST = r"[A-Za-z0-9](?:[\w.-]*\w)?"
 _NAME = r"[^/\\\s'\"`:,;<>()\[\]{}|&$*?]++"
 
-_SECRET_NAMES = r"""(?:password|passwd|passphrase|pwd)"""
+_SECRET_NAMES = r"(?:passwo?r?d|passphrase|(?<![A-Za-z0-9])pwd|(?<=[A-Za-z0-9][_-])pass)"
 _TOKEN_NAMES = r"""(?:
     (?:api|app|license|account|signing|encryption|master|service|subscription|webhook)[_-]?key
   | (?:secret|private|shared)[_-]?(?:access[_-]?)?key | access[_-]?key(?:[_-]?id)? | ssh[_-]key
   | (?:hf|hugging_?face(?:[_-]hub)?|hub|access|auth|api|bearer|refresh|session|security|github|gh|gitlab|slack|bot|
        write|read|ngc|id|csrf|registry|service|deploy|admin|identity|client|modelscope|wandb|replicate|oauth)[_-]?token
-  | (?:client[_-]?|app[_-]?|webhook[_-]?|signing[_-]?|shared[_-]?)?secret | credentials? | set-cookie | cookie
+  | (?:client[_-]?|app[_-]?|webhook[_-]?|signing[_-]?|shared[_-]?)?secret(?:[_-]key[_-]base)? | credentials?
+  | set-cookie | cookie
 )"""
 
 
@@ -211,6 +212,7 @@ RULES: tuple[Rule, ...] = (
     # prompts as lists of token ids; the strings are found by `redaction`, which knows how strings end
     _rule(rf"(?<!\w)(?:{_QUOTE})?(?:prompt_token_ids|output_token_ids|input_ids|output_ids|token_ids|prompt)(?:{_QUOTE})?"
           r"\s{0,2}[:=]\s{0,2}\[(?P<prompt>\d[\d,\s]*+)", "_ids", "prompt", check=_ids),
+    _rule(r"\bdata:[a-z]{1,20}/[\w.+-]{1,40};base64,(?P<prompt>[\w+/=]{8,}+)", ";base64,"),
     # what a signed address lets one fetch
     _rule(r"(?<=\?)(?P<signature>[^\s'\"<>?]++)", "signature=", "sig=", "x-amz-", "x-goog-", "key-pair-id=",
           "accesskeyid=", "googleaccessid=", "policy=", check=_signed),
@@ -239,10 +241,10 @@ RULES: tuple[Rule, ...] = (
           r"(?P<token>[^\s'\",;}\\]++)", "authorization", check=_value),
     _rule(r"\b(?i:bearer)[ ](?P<token>[\w.~+/=-]{8,}+)", "bearer", check=_random),
     # secrets that their name gives away: in the environment, as flags, in JSON, YAML and reprs
-    _rule(rf"(?i:(?<![A-Za-z0-9]){_SECRET_NAMES}{_SET})(?P<password>{_QUOTED_OR_BARE})",
-          "passw", "passphrase", "pwd", check=_value),
+    _rule(rf"(?i:{_SECRET_NAMES}{_SET})(?P<password>{_QUOTED_OR_BARE})",
+          "pass", "pwd", check=_value),
     _rule(rf"(?i:--[\w-]{{0,40}}?{_SECRET_NAMES}{_GIVEN})(?P<password>{_QUOTED_OR_BARE})",
-          "passw", "passphrase", "pwd", check=_given),
+          "pass", "pwd", check=_given),
     _rule(rf"(?i:(?<![A-Za-z0-9]){_TOKEN_NAMES}{_SET})(?P<token>{_QUOTED_OR_BARE})",
           "key", "token", "secret", "credential", "cookie", check=_value),
     _rule(rf"(?i:--(?:token|[\w-]{{0,40}}?{_TOKEN_NAMES}){_GIVEN})(?P<token>{_QUOTED_OR_BARE})",
@@ -250,6 +252,10 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"(?i:(?<![\w-])x-[\w-]{{0,20}}?(?:key|token|secret){_SET})(?P<token>{_QUOTED_OR_BARE})",
           "key", "token", "secret", check=_value),
     _rule(rf"(?i:(?<![\w-])(?:token|key){_SET})(?P<token>[\w~+/=-]{{16,}}+)(?![.\w])", "token", "key", check=_mixed),
+    _rule(rf"(?i:[?&](?:[a-z]{{1,12}}[_-])?(?:token|key|secret|password|apikey)=)(?P<token>{_BARE})", "token=", "key=",
+          "secret=", "password=", check=_value),
+    _rule(r"(?<![\w-])(?:-u|--user)[ =](?P<user>[^\s:'\"]++):(?P<password>[^\s'\"]++)", "-u", "--user"),
+    _rule(r"\bwandb[ ]login[ ](?P<token>[\w-]{16,}+)", "wandb"),
     # addresses
     _rule(r"(?<![\w:.-])(?P<mac>[0-9A-Fa-f]{2}(?P<_s>[:-])(?:[0-9A-Fa-f]{2}(?P=_s)){4,6}[0-9A-Fa-f]{2})(?![\w:-])",
           ":", "-", check=_mac),
@@ -263,7 +269,8 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"(?<![\w.-])(?:/(?:mnt|export|var|nfs|data|usr|net|gpfs|lustre|shared|fs\d?|ceph\w*|vol\d?|storage))?"
           rf"/home/(?P<user>{_NAME})", "/home/", check=_account),
     _rule(rf"(?<![\w.-])/Users/(?P<user>{_NAME})", "/users/", check=_account),
-    _rule(rf"\b[A-Za-z]:(?:\\{{1,4}}|/)Users(?:\\{{1,4}}|/)(?P<user>{_NAME})", "users", check=_account),
+    _rule(rf"\b[A-Za-z]:(?:\\{{1,4}}|/)Users(?:\\{{1,4}}|/)"
+          rf"(?P<user>[^\\/:*?'\"<>|\s]++(?:[ ][^\\/:*?'\"<>|\s]++){{0,3}}(?=[\\/])|{_NAME})", "users", check=_account),
     _rule(r"(?<![\w~.])~(?P<user>[a-z_][a-z0-9_-]++)(?=/)", "~", check=_account),
     _rule(r"\b[ug]id=\d{1,9}\((?P<user>[\w.-]++)\)", "id=", check=_account),
     _rule(r"\btorchinductor_(?P<user>[\w.-]++)", "torchinductor_", check=lambda m: m["user"] not in ("root", "cache")),
@@ -271,6 +278,7 @@ RULES: tuple[Rule, ...] = (
           "user", "logname", check=_account),
     _rule(rf"[\"'](?:user|user_?name|login)(?:{_QUOTE})\s{{0,4}}:\s{{0,4}}{_QUOTE}(?P<user>[^\"'\\\s]++)",
           "user", "login", check=_account),
+    _rule(r"\blogged[ ]in[ ]as:?[ ](?P<user>[\w.-]*\w)", "logged in", check=_account),
     _rule(rf"--(?:user|user-?name|login){_GIVEN}(?P<user>{_QUOTED_OR_BARE})", "--user", "--login", check=_account),
     _rule(rf"(?<![\w-])HOME{_SET}(?P<home>/(?!home/|Users/|root\b)[^\s'\",;:<>]{{2,}}+)", "home"),
     # machines
@@ -284,6 +292,7 @@ RULES: tuple[Rule, ...] = (
           "ccl", check=_named),
     _rule(r"\bLinux[ ](?P<host>[A-Za-z0-9][\w.-]*+)[ ]\d{1,2}\.\d{1,3}\.\d{1,3}", "linux ", check=_named),
     _rule(r"\[c10d\][^\n\[]{0,160}\[(?P<host>[A-Za-z0-9][\w.-]*+)\]:\d", "[c10d]", check=_named),
+    _rule(r"\bon[ ]node[ ](?P<host>(?=[\w.]*[\d-])[A-Za-z][\w.-]*\w)", "on node", check=_named),
     _rule(r"\bsrun:[ ]error:[ ](?P<host>[A-Za-z0-9][\w.-]*+):[ ]task", "srun", check=_named),
     _rule(r"\bON[ ](?P<host>[A-Za-z0-9][\w.-]*+)[ ]CANCELLED", "cancelled", check=_named),
     _rule(rf"(?<![\w-])(?i:hostname|host_name|nodename|node_?name|SLURM_\w{{0,20}}NODE(?:LIST|NAME)|SLURMD_NODENAME|"

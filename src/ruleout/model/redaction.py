@@ -34,7 +34,12 @@ _PROMPT_KEY = re.compile(
 _TEXT_PART = re.compile(
     r"""type\\{0,7}["']\s{0,4}:\s{0,4}\\{0,7}["'](?:text|input_text|output_text)\\{0,7}["']\s{0,4},\s{0,4}$|out=\{\s{0,4}$"""
 )
-"""Before a key `text` that is a part of a message or an engine's output, not a line of a report of ours."""
+"""Before a key `text` that is a part of a message."""
+_TEXT_OF_ANSWER = re.compile(
+    r"""\\{0,7}["']\s{0,4},\s{0,4}\\{0,7}["'](?:output_ids|meta_info|logprobs|finish_reason|token_ids|prompt_token_ids)\b"""
+)
+"""Behind the value of a key `text` that is an engine's answer."""
+_NEXT_IN_LIST = re.compile(r"""\\{0,7}["']\s{0,4},\s{0,4}\\{0,7}["']""")
 _LONGEST_PEM = 16384
 _PEM = re.compile(r"-----BEGIN (?P<label>[A-Z0-9 ]{1,40})-----")
 _PEM_REST = re.compile(
@@ -184,14 +189,28 @@ def _prompts(text: str) -> Iterator[Span]:
     position = line = 0
     while found := _PROMPT_KEY.search(text, position):
         position = begin = found.end()
-        if found["text"] and not _TEXT_PART.search(text, max(0, found.start() - 60), found.start()):
-            continue
         if line < begin:
             line = text.find("\n", begin)
             line = len(text) if line < 0 else line
-        position = _end_of_string(text, begin, line, found["open"])
-        if text[begin:position].strip():
-            yield begin, position, "prompt"
+        end = _end_of_string(text, begin, line, found["open"])
+        if found["text"] and not _is_told(text, found.start(), end):
+            continue
+        listed = found[0].rstrip("\\'\"").rstrip().endswith("[")
+        while True:
+            position = end
+            if text[begin:end].strip():
+                yield begin, end, "prompt"
+            another = _NEXT_IN_LIST.match(text, end, line) if listed else None
+            if another is None:
+                break
+            begin = another.end()
+            end = _end_of_string(text, begin, line, found["open"])
+
+
+def _is_told(text: str, begin: int, end: int) -> bool:
+    """Whether a key `text` with a value up to `end` is a part of a message or an answer, not a line of our reports."""
+    before = _TEXT_PART.search(text, max(0, begin - 60), begin)
+    return before is not None or _TEXT_OF_ANSWER.match(text, end) is not None
 
 
 def _end_of_string(text: str, begin: int, line: int, opened: str) -> int:

@@ -35,6 +35,10 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("--ssl-keyfile-password 's3cr3t words'", "s3cr3t words"),
         ('config: {"password": "p4ss, with; signs"}', "p4ss, with; signs"),
         ("client_secret: zyx987", "zyx987"),
+        ("PGPASSWORD=hunter2 psql", "hunter2"),
+        ("SMTP_PASS=hunter3", "hunter3"),
+        ("curl -u admin:hunter4 http://127.0.0.1:8000/v1", "hunter4"),
+        ("GET /v1/models?token=hunter5 HTTP/1.1", "hunter5"),
     ],
     "url login": [
         ("pip install --index-url https://deploy:tr0ub4dor@pypi.acme.example/simple", "tr0ub4dor"),
@@ -66,6 +70,8 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ('  File "/Users/dormouse/m.py", line 3', "dormouse"),
         ("C:\\\\Users\\\\Cheshire\\\\m.py", "Cheshire"),
         ("USER=tweedledee SHLVL=1", "tweedledee"),
+        ("wandb: Currently logged in as: walrus (acme)", "walrus"),
+        ("C:\\Users\\Mad Hatter\\m.py", "Hatter"),
         ("/tmp/torchinductor_jabberwock/ab/x.py", "jabberwock"),
     ],
     "host": [
@@ -74,6 +80,7 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ("[pod/rabbit-hole-6d5f/vllm] INFO ok", "rabbit-hole-6d5f"),
         ("looking-glass:1201:1299 [3] NCCL INFO comm 0x55 rank 3", "looking-glass"),
         ("white@chess-box:~/run$ vllm serve m", "chess-box"),
+        ("vllm-0 runs on node tea-party-3 now", "tea-party-3"),
         ("Linux teapot 5.15.0-139-generic #149-Ubuntu SMP", "teapot"),
         ("--dist-init-addr mushroom:5000 --nnodes 2", "mushroom"),
     ],
@@ -82,6 +89,10 @@ PLANTED: dict[str, list[tuple[str, str]]] = {
         ('{"model": "m", "messages": [{"role": "user", "content": "Off with \\"their\\" heads"}]}', "heads"),
         ("data='{\\\"prompt\\\": \\\"curiouser and curiouser\\\", \\\"max_tokens\\\": 3}'", "curiouser"),
         ("obj=GenerateReqInput(rid='7', text='We are all mad here', input_ids=None)", "mad here"),
+        ('{"prompt": ["a first one", "how doth the little"], "n": 1}', "little"),
+        ("out={'text': 'a raven', 'output_ids': [1, 2, 3]}", "raven"),
+        ('{"index":0,"text":"a writing desk","logprobs":null}', "desk"),
+        ('"image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAA="}', "iVBORw0KGgoAAAA"),
         ("prompt_token_ids: [9906, 1917, 30], lora_request: None", "9906, 1917"),
     ],
 }  # fmt: skip
