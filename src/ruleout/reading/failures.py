@@ -29,6 +29,16 @@ _STOPPED = re.compile(
     rf"{WRAPPER.pattern}|^Killed|^Aborted|EOFError|ClosedResourceError|ClientDisconnect|ProcessLookupError"
 )
 _TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Dd]isabl")
+_REFUSED = re.compile(
+    r"[Ii]gnor(?:e|ing) import|Error in (?:preprocessing|applying|parsing|loading image)|[Ii]nvalid (?:request|prompt)"
+    r"|[Bb]ad [Rr]equest"
+)
+"""Lines above the stack of a request that asked for what cannot be had."""
+_TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
+"""An autotuner that leaves out what does not work here: https://github.com/flashinfer-ai/flashinfer prints the error of
+each tactic that it skips, in healthy starts too."""
+_TOLERATED = 40
+"""Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(
     r"terminate called (?:after throwing an instance of '([^']+)'|.*)|panicked at (?:'(.+)', )?\S+:\d+"
 )
@@ -49,6 +59,7 @@ class Failures:
         self._pending: Record | None = None
         self._asserted: Record | None = None
         self._stopping = False
+        self._tuning = -_TOLERATED
         self.candidates: list[Spotted] = []
         self._room = dict(KEPT)
         self._seen: dict[tuple[str, str], int] = {}
@@ -80,6 +91,8 @@ class Failures:
         if consumed:
             return True
         self._stopping = self._stopping or bool(_STOPPING.search(record.text))
+        if self._is_tolerated(record):
+            return False
         if asserted := _ASSERT.match(record.text):
             self._asserted = replace(record, text=asserted[1])
         if _TERMINATE.search(record.text) and not record.harmless:
@@ -88,6 +101,13 @@ class Failures:
         if spotted := spot(record):
             self._add(self._with_source(spotted).at(stage))
         return spotted is not None
+
+    def _is_tolerated(self, record: Record) -> bool:
+        """It belongs to what an autotuner tried and left out."""
+        if _TUNING.search(record.text):
+            self._tuning = record.line
+            return True
+        return record.raw == record.text and 0 < record.line - self._tuning < _TOLERATED
 
     def finish(self) -> None:
         """The log is over."""
@@ -100,7 +120,7 @@ class Failures:
         self._stages[record.line] = stage
         if before and CONSEQUENCE.search(before.text) and "ASGI" in before.text:
             self._requests.add(record.line)
-        tried = before and before.level == "WARNING" and _TRIED.search(before.text)
+        tried = before and (_TRIED if before.level == "WARNING" else _REFUSED).search(before.text)
         if record.harmless or tried:
             self._dropped.add(record.line)
 

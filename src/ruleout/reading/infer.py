@@ -41,6 +41,7 @@ _KILLED = re.compile(
     r"leaked (?:semaphore|shared_memory) objects? to clean up|\bSIGKILL\b"
     r"|exit(?:ed with)? code:? -?(?:9|137)\b|signal 9|exitcode[=: ]+-9"
 )
+_PROGRESS = re.compile(r"\b(\d{1,3})% ?(?:\||Completed)")
 _COLLECTIVE = re.compile(
     r"(?i)custom_all_?reduce|nccl|nvlink|all_?reduce|all_?gather|broadcast|Registering \d+ cuda graph"
     r"|p2p|barrier"
@@ -118,6 +119,8 @@ def _ended(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred |
         return Inferred(F.HOST_OOM_KILL, stage, found, "it ends without an error: it was killed from outside")
     if excerpt and stage is S.DISTRIBUTED_INIT:
         return Inferred(F.HANG, stage, records[-1], "it ends while ranks wait for each other, without an error")
+    if not excerpt and (found := _unfinished(records[-3:])):
+        return Inferred(F.HOST_OOM_KILL, stage, found, "it ends in the middle of work, without an error")
     if stage is S.CUDA_GRAPH_CAPTURE:
         if found := _find(_COLLECTIVE, records):
             return Inferred(F.HANG, stage, found, "it ends among collective operations, without an error")
@@ -125,6 +128,12 @@ def _ended(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred |
             found = _find(_MEMORY, records) or records[-1]
             return Inferred(F.OOM, stage, found, "it ends in the capture, which takes memory, without an error")
     return None
+
+
+def _unfinished(records: Sequence[Record]) -> Record | None:
+    """A progress bar that does not come to its end."""
+    bars = [(int(found[1]), record) for record in records if (found := _PROGRESS.search(record.text))]
+    return bars[-1][1] if bars and bars[-1][0] < 100 else None
 
 
 def _doubtful(records: Sequence[Record]) -> Inferred | None:
@@ -136,6 +145,6 @@ def _doubtful(records: Sequence[Record]) -> Inferred | None:
 def _chosen(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
     """Settings and names of kernels only: who pastes those without an error has wrong answers."""
     early = (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG, S.PREFILL, S.DECODE)
-    if not excerpt or stage not in early:
+    if not excerpt or stage not in early or any("Traceback" in record.text for record in records):
         return None
     return Inferred(F.WRONG_OUTPUT, S.DECODE, records[0], "no error is shown, and the lines were chosen by somebody")

@@ -18,6 +18,7 @@ FAILURES: tuple[str, ...] = (
     r"(?:Error|Exception)\(['\"]",
     r"[a-z](?:Failed|Unsupported|NotFound|Violation): ",
     r"error loading model|failed to (?:load|allocate|create|initialize) |not compatible with the current PyTorch",
+    r"while profiling|when profiling|kipping (?:tactic|kernel)",
     r"\bXid |MMU Fault|HSA_STATUS_ERROR|hipError",
     r"Segfault encountered|\*\*\* SIG|[Cc]aught signal|[Ee]xit[ _]?code:? -9|[Ee]xit(?:ed with)? [Cc]ode:? +137",
     r"[Ee]rror: |[Ee]rror (?:in|while|during|from|when|at|running|executing) |Error Internal"

@@ -46,6 +46,15 @@ def test_an_excerpt_without_a_failing_line_tells_its_kind(log: str, class_: str,
     assert found.failure is None or found.failure.inferred
 
 
+def test_a_long_log_that_stops_in_the_middle_of_work_was_killed_and_one_that_stops_between_works_is_unknown() -> None:
+    many = "".join(f"[2026-03-04 09:10:{n % 60:02} TP0] note {n}\n" for n in range(60))
+    bar = "Capturing batches (bs=512 avail_mem=3.10 GB):  12%|##     | 3/58 [00:01<00:30]\n"
+    killed = read_facts([Stream("x", io.BytesIO((START + many + CAPTURE + bar).encode()))])
+    assert killed.failure
+    assert (killed.failure.class_, killed.outcome, killed.stage) == ("host_oom_kill", "killed", "cuda_graph_capture")
+    assert read_facts([Stream("x", io.BytesIO((START + many).encode()))]).outcome is LogOutcome.UNKNOWN
+
+
 @pytest.mark.parametrize(
     "log",
     [
