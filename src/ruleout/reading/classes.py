@@ -73,7 +73,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
         r"|Failed to (?:run|launch) "
         r"|CUBLAS_STATUS_(?:EXECUTION_FAILED|NOT_SUPPORTED|INVALID_VALUE|INTERNAL_ERROR)|CUDNN_STATUS_\w+"
         r"|CUBLAS_STATUS_NOT_INITIALIZED|CUDA error: (?:operation not|unknown error|initialization error)"
-        r"|Failed to initialize cutlass|Error Internal\b",
+        r"|Error Internal\b",
     ),
     (
         F.COMPILE_ERROR,
@@ -108,6 +108,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"|[Pp]lease (?:install|upgrade|update) (?:the )?[\w\-`]+",
     ),
     (F.COMPILE_ERROR, r"CUDA_HOME"),
+    (F.KERNEL_LAUNCH_ERROR, r"Failed to initialize cutlass"),
     (
         F.OOM,
         r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"

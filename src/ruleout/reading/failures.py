@@ -35,8 +35,8 @@ _REFUSED = re.compile(
 )
 """Lines above the stack of a request that asked for what cannot be had."""
 _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
-"""An autotuner that leaves out what does not work here: https://github.com/flashinfer-ai/flashinfer prints the error of
-each tactic that it skips, in healthy starts too."""
+"""An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
+that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
 _TOLERATED = 40
 """Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(

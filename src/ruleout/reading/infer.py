@@ -50,6 +50,16 @@ _FP4_CACHE = re.compile(r"(?i)FP4.{0,12}KV ?Cache might")
 _MEMORY = re.compile(r"(?i)avail(?:able)?[ _]mem(?:ory)?[= :]+\d")
 
 
+_FEW = 15
+"""Lines that somebody picks by hand."""
+_LISTED = re.compile(r"^[A-Za-z_][\w ,.\-]{0,40}: \S")
+"""A line of a report, such as that of an environment."""
+_SERVING = re.compile(
+    r"(?i)fp[48]|bf16|gemm|moe|attn|attention|kernel|cuda|backend|quant|token|triton|flash|cutlass|sm_?\d|\bkv|mla|tensor"
+    r"|rope|layer|model|vllm|sglang|llama"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Inferred:
     """A conclusion, and the record that speaks most for it."""
@@ -145,6 +155,14 @@ def _doubtful(records: Sequence[Record]) -> Inferred | None:
 def _chosen(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
     """Settings and names of kernels only: who pastes those without an error has wrong answers."""
     early = (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG, S.PREFILL, S.DECODE)
-    if not excerpt or stage not in early or any("Traceback" in record.text for record in records):
+    if not excerpt or stage not in early or len(records) > _FEW:
+        return None
+    texts = [record.text for record in records]
+    listed = sum(bool(_LISTED.match(text)) for text in texts)
+    if (
+        any("Traceback" in text for text in texts)
+        or (len(texts) > 3 and 2 * listed > len(texts))
+        or not any(map(_SERVING.search, texts))
+    ):
         return None
     return Inferred(F.WRONG_OUTPUT, S.DECODE, records[0], "no error is shown, and the lines were chosen by somebody")

@@ -188,3 +188,12 @@ def test_a_pattern_that_is_given_up_does_not_hide_which_stage_failed() -> None:
     crash += "RuntimeError: CUDA error: an illegal memory access was encountered\n"
     assert text(log + late + crash).stage is Stage.PREFILL
     assert text(log + crash).stage is Stage.DECODE
+
+
+def test_sglang_s_own_report_of_its_environment() -> None:
+    found = fixture("sglang-check-env")
+    environment = found.environment
+    assert (found.engine.name, found.engine.version) == ("sglang", "0.5.5.post3")
+    assert (environment.gpu, environment.gpus, environment.sm) == ("NVIDIA GB300", 4, "103")
+    assert (environment.cuda, environment.driver, environment.torch) == ("13.0", "580.82.07", "2.9.1+cu130")
+    assert (environment.flashinfer, environment.triton, environment.transformers) == ("0.5.3", "3.5.1", "4.57.1")

@@ -69,3 +69,11 @@ def test_a_log_that_came_to_readiness_or_to_its_end_is_given_no_failure(log: str
     found = read_facts([Stream("server.log", io.BytesIO(log.encode()))])
     assert found.failure is None
     assert found.outcome in (LogOutcome.HEALTHY, LogOutcome.STOPPED)
+
+
+@pytest.mark.parametrize(
+    "log", ["all is well\n", "Python: 3.12.3\nPyTorch: 2.9.1\nGPU 0: NVIDIA H100\ntriton: 3.5.1\n"]
+)
+def test_lines_that_are_about_nothing_or_a_report_of_an_environment_tell_of_no_failure(log: str) -> None:
+    found = read_facts([Stream("pasted", io.BytesIO(log.encode()))])
+    assert (found.failure, found.outcome) == (None, LogOutcome.UNKNOWN)

@@ -94,12 +94,13 @@ def environment(pattern: str) -> Says:
     return Says(pattern, take)
 
 
-def version(engine: str, pattern: str) -> Says:
-    """The named group `version` is the engine's."""
+def version(engine: str, pattern: str, *, listed: bool = False) -> Says:
+    """The named group `version` is the engine's. In a list of packages it does not say that this engine runs."""
 
     def take(book: Book, groups: Taken, text: str, line: int) -> None:
         book.version.setdefault(engine, groups["version"].rstrip(".,;"))
-        book.recognised(engine)
+        if not listed:
+            book.recognised(engine)
 
     return Says(pattern, take)
 

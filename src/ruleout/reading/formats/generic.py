@@ -1,7 +1,8 @@
 """Any other engine: Python, uvicorn, torch and CUDA print the same words whoever calls them.
 
-Also reads what people paste along: `python -m torch.utils.collect_env`, vLLM's and SGLang's own reports of the
-environment, `nvidia-smi`, lists of packages, and the command that was typed (`$ vllm serve … --dtype half`).
+Also reads what people paste along: `python -m torch.utils.collect_env`, vLLM's report on top of it, SGLang's
+`check_env` (https://github.com/sgl-project/sglang/pull/965 shows one), `nvidia-smi`, lists of packages, and the command
+that was typed (`$ vllm serve … --dtype half`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def _refused(book: Book, groups: Taken, text: str, line: int) -> None:
 
 def _device(book: Book, groups: Taken, text: str, line: int) -> None:
     book.ran_on("gpu", groups["gpu"])
-    number = int(groups["number"]) + 1
+    number = max(int(number) for number in groups["numbers"].split(",")) + 1
     if number > int(book.environment.get("gpus", "0")):
         book.environment["gpus"] = str(number)
 
@@ -50,7 +51,7 @@ GENERIC = Format(
             20,
         ),
         Says(r"argument (?:-\w/)?--(?P<flag>[\w\-]+)[^:]*: invalid [\w ]*: '(?P<value>[^']+)'", _refused),
-        environment(r"(?:PyTorch version|^torch(?: version)?)\s*: +(?P<torch>" + _VERSION + r")"),
+        environment(r"(?:PyTorch version|^PyTorch|^torch(?: version)?)\s*: +(?P<torch>" + _VERSION + r")"),
         environment(r"\btorch==(?P<torch>" + _VERSION + r")"),
         environment(r"\btransformers(?:==|: +)(?P<transformers>" + _VERSION + r")"),
         environment(r"\btriton(?:==|: +)(?P<triton>" + _VERSION + r")"),
@@ -60,6 +61,7 @@ GENERIC = Format(
             r"(?:Nvidia driver version|NVIDIA driver version|CUDA Driver Version"
             r"|Driver Version): (?P<driver>\d[\d.]+)"
         ),
+        environment(r"^NVCC: .* release (?P<cuda>\d+\.\d+)"),
         environment(r"kernel driver version (?P<driver>\d[\d.]+)"),
         environment(r"Using CUDA (?P<cuda>\d+\.\d+) driver version"),
         environment(r"ROCM used to build PyTorch: (?P<rocm>\d[\w.\-]*)"),
@@ -67,7 +69,7 @@ GENERIC = Format(
         environment(r"/python(?P<python>3\.\d+)/"),
         environment(r"(?:NCCL version|nccl==|using nccl==)\s?(?P<nccl>\d+\.\d+[\d.]*)"),
         Says(
-            r"^(?:GPU (?P<number>\d+)(?:,[\d,]+)?): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct)[^(\n]*)",
+            r"^(?:GPU (?P<numbers>\d{1,4}(?:,\d{1,4})*)): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct)[^(\n]*)",
             _device,
         ),
         environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)\w*(?: \w+)*)"),

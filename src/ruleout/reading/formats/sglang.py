@@ -84,7 +84,7 @@ SGLANG = Format(
         environment(r"Load weight end\..* quant=(?P<quantization>[\w\-]+)"),
         environment(r"Transformers version (?P<transformers>[\d.]+\w*) is used for model type (?P<model_type>\w+)"),
         environment(r"sglang is using nccl==(?P<nccl>[\d.]+)"),
-        version("sglang", r"(?i)\bsglang(?: version)?[:= ]+=?v?(?P<version>\d+\.\d+\.\d[\w.+\-]*)"),
+        version("sglang", r"(?i)\bsglang(?: version)?[:= ]+=?v?(?P<version>\d+\.\d+\.\d[\w.+\-]*)", listed=True),
     ),
     aliases=ALIASES,
 )

@@ -20,7 +20,7 @@ _DUMPED = {"max_seq_len": "max_model_len", "enable_prefix_caching": "enable_pref
 VLLM = Format(
     "vllm",
     tells=(
-        r"\bvllm[./ :]",
+        r"\bvllm[./ ]",
         r"\b(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w.]+:\d+\]",
         r"Initializing a V\d LLM engine|EngineCore|EngineDeadError|non-default args|\(APIServer pid=",
         r"VLLM_[A-Z_]+",
@@ -49,7 +49,7 @@ VLLM = Format(
         version("vllm", r"LLM engine \(v(?P<version>[^)\s]+)\)"),
         version("vllm", r"█  version (?P<version>\d[\w.+\-]*)"),
         version("vllm", r"(?i)vllm(?: api server)? version:?[ :]+v?(?P<version>\d[\w.+\-]*)"),
-        version("vllm", r"\bvllm==(?P<version>\d[\w.+\-]*)"),
+        version("vllm", r"\bvllm(?:==|: )(?P<version>\d[\w.+\-]*)", listed=True),
         environment(r"█  model   (?P<model>\S+)"),
         environment(r"Resolved architecture: (?P<architecture>\w+)"),
         environment(r"vLLM is using nccl==(?P<nccl>[\d.]+)"),
