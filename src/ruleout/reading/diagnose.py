@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource
+from ruleout.reading.commands import continued
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
@@ -58,6 +59,7 @@ def _read(source: Path | Stream) -> tuple[Diagnosis, float | None]:
 
 def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:
     book, timeline = reader.book, reader.timeline
+    continued(book, reader.head)
     engine = book.engine
     if aliases := _aliases(engine):
         book.rename(aliases)
