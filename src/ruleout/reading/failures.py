@@ -37,6 +37,8 @@ _REFUSED = re.compile(
 _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
 """An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
+_WORTH_READING = re.compile(f"Traceback|{_STOPPING.pattern}|{CONSEQUENCE.pattern}|{_TUNING.pattern}")
+"""What even a line of no weight can say."""
 _TOLERATED = 40
 """Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(
@@ -84,6 +86,8 @@ class Failures:
             self._told(self._pending, record, stage)
             self._pending = None
             return True
+        if record.harmless and not self._tracebacks.busy and not _WORTH_READING.search(record.text):
+            return False
         if "Traceback (most" in record.text:
             self._header(record, stage, before)
         consumed = self._tracebacks.feed(record)
