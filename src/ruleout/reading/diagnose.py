@@ -80,7 +80,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             EngineId(engine, book.version.get(engine)),
             judged.outcome,
             stage,
-            timeline.finished(source.name, None),
+            timeline.finished(source.name),
             failure,
             environment_of(book, excerpt=reader.lines <= EXCERPT),
             book.all(source.name),

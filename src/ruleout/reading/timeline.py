@@ -47,19 +47,19 @@ class Timeline:
             self._told[index] = max(value, self._told.get(index, 0.0))
         self.current, self.line = stage, line
 
-    def finished(self, source: str, end: float | None) -> tuple[StageSpan, ...]:
+    def finished(self, source: str) -> tuple[StageSpan, ...]:
         """The spans with their seconds: by the engine's own word, else until the next stage on the same clock."""
         found = []
         for index, span in enumerate(self.spans):
             begin = self._times[index]
-            later = [time for time in (*self._times[index + 1 :], end) if time is not None]
+            later = [time for time in self._times[index + 1 :] if time is not None]
             took = self._told.get(index)
             if took is None and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
                 took = round(later[0] - begin, 3)
             found.append(replace(span, seconds=took, source=source))
         return tuple(found)
 
-    def furthest(self, *, served: bool = False) -> Stage:
+    def furthest(self) -> Stage:
         """The furthest stage reached: serving counts for more than the shutdown after it."""
         began = [span.name for span in self.spans if isinstance(span.name, Stage)]
         for stage in (Stage.CONCURRENCY, Stage.DECODE, Stage.PREFILL, Stage.READY):

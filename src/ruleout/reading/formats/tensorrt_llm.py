@@ -6,7 +6,7 @@ Making its executor runs the model once (autotuner, CUDA graphs), so "Failed to 
 from __future__ import annotations
 
 from ruleout.model import Stage
-from ruleout.reading.formats.base import Format, dumped, environment, resolved, version
+from ruleout.reading.formats.base import Format, dumped, resolved, version
 
 TENSORRT_LLM = Format(
     "tensorrt-llm",
@@ -40,6 +40,5 @@ TENSORRT_LLM = Format(
         version("tensorrt-llm", r"tensorrt[_-]llm==(?P<version>\S+)"),
         dumped(r"(?:TorchLlmArgs|LlmArgs|PyTorchConfig)\("),
         resolved(r"attn_backend='?(?P<attn_backend>[A-Z]\w+)"),
-        environment(r"Compute capability: (?P<capability>[\d.]+)"),
     ),
 )

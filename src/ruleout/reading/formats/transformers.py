@@ -54,7 +54,6 @@ TRANSFORMERS = Format(
             _field,
         ),
         environment(r"^(?:\[transformers\] )?Loading (?P<model>/[^@\s]+|[\w.\-]+/[\w.\-]+)(?:@[\w.]+)?$"),
-        environment(r"^Model config (?P<configuration>\w+) \{"),
         resolved(r"Will use dtype=torch\.(?P<dtype>\w+) as defined in"),
         resolved(r"\[Request received\] Model: .*, CB: (?P<continuous_batching>\w+)", by_engine=False),
     ),
