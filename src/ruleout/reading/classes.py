@@ -87,7 +87,9 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
 _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     (
         F.UNSUPPORTED_ARCH,
-        r"for the current GPU|[Mm]inimum capability|not supported in this architecture"
+        r"for the current GPU"
+        r"|not (?:implemented|available) (?:for|on) (?:\w+ )?(?:Blackwell|Hopper|Ampere|SM_?\d|sm_?\d)"
+        r"|[Mm]inimum capability|not supported in this architecture"
         r"|[Oo]nly (?:supports? )?(?:the )?(?:Ampere|Hopper|Blackwell|Turing|Volta|Ada|SM_?\d|sm_?\d)",
     ),
     (F.QUANT_FORMAT_MISMATCH, r"KeyError: '[\w.]*(?:scale|qweight|qzeros|weight_packed|zero_point)\w*'"),

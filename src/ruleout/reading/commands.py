@@ -30,7 +30,7 @@ def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
     """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
     command = groups["command"][:_LONGEST]
     engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
-    if not engine and " -" not in f" {command}":
+    if not engine and not (text.lstrip().startswith("$") and " -" in command):
         return
     if engine:
         book.recognised(engine, 3)

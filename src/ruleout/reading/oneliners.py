@@ -19,13 +19,14 @@ CONSEQUENCE = re.compile(
 """Lines that follow a failure and are none by themselves."""
 WRAPPER = re.compile(
     r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError"
-    r"|encountered an issue|ExceptionGroup|BrokenProcessPool|BrokenPipeError|ConnectionResetError"
+    r"|encountered an issue|ExceptionGroup|Executor worker returned error|Executor loop crashed"
+    r"|hard-killing all|BrokenProcessPool|BrokenPipeError|ConnectionResetError"
     r"|[Ss]ee (?:root cause|stack trace)|ProcessRaisedException|background process|died unexpectedly"
     r"|ProcessExitedException|CalledProcessError"
 )
 """Exceptions that say that another one was raised elsewhere."""
 
-_DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.+)['`] failed")
+_DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.*)['`] failed")
 _EXCEPTION = re.compile(
     r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt|OutOfResources"
     r"|Exceeded|Timeout|Failed|Unsupported|NotFound|Violation))(?::\s+(.*)|:?$)"
@@ -83,7 +84,7 @@ def spot(record: Record) -> Spotted | None:
     if record.harmless:
         return None
     if device := _DEVICE.search(text):
-        said = f"Assertion `{(device[1] or device[2]).strip()}` failed."
+        said = f"Assertion `{(device[1] or device[2] or '').strip()}` failed."
         return _spotted(record, FailureClass.DEVICE_SIDE_ASSERT, "", said, asynchronous=True)
     if raised := _EXCEPTION.match(text) or _CALLED.match(text):
         exception, message = raised[1], (raised[2] or "").strip()

@@ -97,7 +97,14 @@ def test_an_engine_that_nobody_knows_with_its_environment_s_dump_and_a_container
 
 @pytest.mark.parametrize(
     "prefix",
-    ["vllm-1  | ", "[pod/vllm-0/server] ", "Nov 29 12:00:00 host vllm[12]: ", "2026-01-05T10:00:00.1Z stderr F "],
+    [
+        "vllm-1  | ",
+        "[pod/vllm-0/server] ",
+        "Nov 29 12:00:00 host vllm[12]: ",
+        "2026-01-05T10:00:00.1Z stderr F ",
+        "2025-05-30 18:28:27.890 | ",
+        "> ",
+    ],
 )
 def test_the_prefixes_of_containers_and_journals_hide_nothing(prefix: str) -> None:
     plain = (FIXTURES / "vllm-worker-dies.log").read_text()
@@ -197,3 +204,31 @@ def test_sglang_s_own_report_of_its_environment() -> None:
     assert (environment.gpu, environment.gpus, environment.sm) == ("NVIDIA GB300", 4, "103")
     assert (environment.cuda, environment.driver, environment.torch) == ("13.0", "580.82.07", "2.9.1+cu130")
     assert (environment.flashinfer, environment.triton, environment.transformers) == ("0.5.3", "3.5.1", "4.57.1")
+
+
+def test_what_was_copied_out_of_a_framed_terminal_is_read() -> None:
+    plain = (FIXTURES / "sglang-device-assert.log").read_text().splitlines()
+    found = text("".join(f"│ {line:<150} │\n" for line in plain))
+    assert found.failure
+    assert (found.failure.line, found.failure.class_) == (4, FailureClass.DEVICE_SIDE_ASSERT)
+    assert found.stage is Stage.DECODE
+
+
+def test_a_stack_of_windows_has_the_frames_of_any_other() -> None:
+    found = text(
+        'Traceback (most recent call last):\n  File "C:\\\\env\\\\vllm\\\\loader.py", line 3, in load_weights\n    x\n'
+        "ValueError: no C:\\\\models\\\\a.bin\n"
+    )
+    assert found.failure
+    assert found.failure.frames == ("loader.py:load_weights",)
+    assert found.stage is Stage.WEIGHT_LOAD
+
+
+def test_vllm_s_report_of_the_environment_has_columns() -> None:
+    found = text(
+        "PyTorch version              : 2.9.1+cu129\nCUDA used to build PyTorch   : 12.9\n"
+        "Python version               : 3.12.3 (main, Nov  6 2025)\nNvidia driver version        : 580.95.05\n"
+        "    Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.\nvLLM Version                 : 0.13.0\n"
+    ).environment
+    assert (found.torch, found.cuda, found.python, found.driver) == ("2.9.1+cu129", "12.9", "3.12.3", "580.95.05")
+    assert (found.gpu, found.sm) == ("NVIDIA GB10", "121")

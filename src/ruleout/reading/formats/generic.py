@@ -20,6 +20,12 @@ def _capability(book: Book, groups: Taken, text: str, line: int) -> None:
     book.ran_on("sm", value.replace(".", ""))
 
 
+def _found(book: Book, groups: Taken, text: str, line: int) -> None:
+    """torch's warning about a device that it was not built for."""
+    book.ran_on("gpu", groups["gpu"])
+    book.ran_on("sm", groups["sm"].replace(".", ""))
+
+
 def _refused(book: Book, groups: Taken, text: str, line: int) -> None:
     """A parser names the flag and the value that it does not take."""
     book.request(groups["flag"].replace("-", "_"), groups["value"], line)
@@ -56,23 +62,28 @@ GENERIC = Format(
         environment(r"\btransformers(?:==|: +)(?P<transformers>" + _VERSION + r")"),
         environment(r"\btriton(?:==|: +)(?P<triton>" + _VERSION + r")"),
         environment(r"\bflashinfer(?:[_-]python)?(?:==|: +)(?P<flashinfer>" + _VERSION + r")"),
-        environment(r"\b(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version): (?P<cuda>\d+\.\d+)"),
+        environment(r"\b(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version)\s*: +(?P<cuda>\d+\.\d+)"),
         environment(
             r"(?:Nvidia driver version|NVIDIA driver version|CUDA Driver Version"
-            r"|Driver Version): (?P<driver>\d[\d.]+)"
+            r"|Driver Version)\s*: +(?P<driver>\d[\d.]+)"
         ),
         environment(r"^NVCC: .* release (?P<cuda>\d+\.\d+)"),
         environment(r"kernel driver version (?P<driver>\d[\d.]+)"),
         environment(r"Using CUDA (?P<cuda>\d+\.\d+) driver version"),
-        environment(r"ROCM used to build PyTorch: (?P<rocm>\d[\w.\-]*)"),
-        environment(r"^Python(?: version)?: (?P<python>\d+\.\d+[\w.]*)"),
+        environment(r"ROCM used to build PyTorch\s*: +(?P<rocm>\d[\w.\-]*)"),
+        environment(r"^Python(?: version)?\s*: +(?P<python>\d+\.\d+[\w.]*)"),
         environment(r"/python(?P<python>3\.\d+)/"),
         environment(r"(?:NCCL version|nccl==|using nccl==)\s?(?P<nccl>\d+\.\d+[\d.]*)"),
         Says(
             r"^(?:GPU (?P<numbers>\d{1,4}(?:,\d{1,4})*)): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct)[^(\n]*)",
             _device,
         ),
-        environment(r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)\w*(?: \w+)*)"),
+        environment(
+            r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)[\w\-]*"
+            r"(?: (?:RTX|PRO|Ti|SUPER|Ada|Generation|Laptop|GPU|Blackwell|Server|Workstation|Max-Q|Edition|PCIe|NVL|HBM\w*"
+            r"|\d\w*))*)"
+        ),
+        Says(r"Found GPU\d+ (?P<gpu>.+?) which is of (?:cuda|compute) capability (?P<sm>\d{1,2}\.\d)", _found),
         Says(r"(?i)compute capability:? (?P<capability>\d{1,2}\.\d)\b", _capability),
         Says(r"\b(?:arch=compute_|TORCH_CUDA_ARCH_LIST=)(?P<sm>\d{1,2}\.?\d)a?\b", _capability),
         environment(r"\b(?:sm_?|SM_?)(?P<sm_named>\d{2,3})a?\b"),
