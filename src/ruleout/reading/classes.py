@@ -81,10 +81,12 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
         r"|ptxas.{0,200}(?:fatal|error) *:|nvcc fatal|PassManager::run failed|LLVM ERROR|\(\d+\): error: "
         r"|:\d+:\d+: (?:fatal )?error: |Error building extension",
     ),
+    (F.KERNEL_LAUNCH_ERROR, r"\bCUDA error: \w"),
 )
-"""Words that are a failure even in a line that names no exception."""
+"""Words that are a failure even in a line that names no exception. The last row is for any other CUDA error."""
 
 _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
+    (F.MEMORY_LEAK, r"(?:memory|pool|slot) leak detected"),
     (
         F.UNSUPPORTED_ARCH,
         r"for the current GPU"

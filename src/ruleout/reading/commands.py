@@ -14,7 +14,7 @@ _ENGINES = (
     ("vllm", re.compile(r"\bvllm\b")),
     ("tensorrt-llm", re.compile(r"trtllm-|tensorrt_llm")),
     ("lmdeploy", re.compile(r"\blmdeploy\b")),
-    ("llama.cpp", re.compile(r"llama-(?:server|cli|bench)|llama\.cpp")),
+    ("llama.cpp", re.compile(r"llama-(?:server|cli|bench)|\bllama serve|llama\.cpp")),
     ("transformers", re.compile(r"\btransformers (?:serve|chat)")),
 )
 _PROGRAM = re.compile(
@@ -30,7 +30,7 @@ def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
     """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
     command = groups["command"][:_LONGEST]
     engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
-    if not engine and not (text.lstrip().startswith("$") and " -" in command):
+    if not engine and not (text.lstrip()[:1] in "$❯" and " -" in command):
         return
     if engine:
         book.recognised(engine, 3)

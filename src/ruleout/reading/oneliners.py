@@ -49,7 +49,9 @@ _SIGNAL = re.compile(
 )
 _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:general protection fault|segfault at).*)")
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
-_CHECK = re.compile(r"(Check failed: .+|GGML_ASSERT\(.+|Assertion failed: .+|^[\w./\-]+: .*Assertion `.+' failed.*)")
+_CHECK = re.compile(
+    r"(Check failed: .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+|^[\w./\-]+: .*Assertion `.+' failed.*)"
+)
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 _LATE = (
     FailureClass.DEVICE_SIDE_ASSERT,

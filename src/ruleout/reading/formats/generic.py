@@ -17,6 +17,8 @@ _VERSION = r"\d+\.\d+[\w.+\-]*"
 
 def _capability(book: Book, groups: Taken, text: str, line: int) -> None:
     value = groups.get("capability") or groups.get("sm") or ""
+    if text.count("arch=compute_") > 1:
+        return  # what a library was built for, not what it runs on
     book.ran_on("sm", value.replace(".", ""))
 
 
@@ -49,7 +51,7 @@ GENERIC = Format(
         (Stage.SHUTDOWN, r"^INFO: +Shutting down"),
     ),
     says=(
-        Says(r"^\s*(?:\$|>|#) (?P<command>.*\S)", typed, 20),
+        Says(r"^\s*(?:\$|#|❯|%) (?P<command>.*\S)", typed, 20),
         Says(
             r"^(?P<command>(?:[A-Z_]+=\S+ )*(?:python3? -m \w[\w.]+|vllm serve|sglang serve|trtllm-serve"
             r"|llama-server|lmdeploy serve|transformers serve) .*-.*)",
@@ -75,12 +77,13 @@ GENERIC = Format(
         environment(r"/python(?P<python>3\.\d+)/"),
         environment(r"(?:NCCL version|nccl==|using nccl==)\s?(?P<nccl>\d+\.\d+[\d.]*)"),
         Says(
-            r"^(?:GPU (?P<numbers>\d{1,4}(?:,\d{1,4})*)): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct)[^(\n]*)",
+            r"^(?:GPU (?P<numbers>\d{1,4}(?:,\d{1,4})*)): (?P<gpu>(?:NVIDIA|AMD|Tesla|Quadro|GeForce"
+            r"|Instinct)[^(\n]*)",
             _device,
         ),
         environment(
-            r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)[\w\-]*"
-            r"(?: (?:RTX|PRO|Ti|SUPER|Ada|Generation|Laptop|GPU|Blackwell|Server|Workstation|Max-Q|Edition|PCIe|NVL|HBM\w*"
+            r"(?P<gpu>NVIDIA (?:GeForce |RTX |Tesla |Quadro |TITAN |[ABHLV]\d|G[BH]\d)[\w\-]*(?: (?:RTX|PRO|Ti"
+            r"|SUPER|Ada|Generation|Laptop|GPU|Blackwell|Server|Workstation|Max-Q|Edition|PCIe|NVL|HBM\w*"
             r"|\d\w*))*)"
         ),
         Says(r"Found GPU\d+ (?P<gpu>.+?) which is of (?:cuda|compute) capability (?P<sm>\d{1,2}\.\d)", _found),

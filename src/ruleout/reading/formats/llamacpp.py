@@ -27,7 +27,7 @@ LLAMACPP = Format(
     tells=(
         r"\b(?:llama_model_loader|llama_context|llama_kv_cache\w*|llm_load_\w+|load_tensors|ggml_\w+"
         r"|llama_server): ",
-        r"GGML_ASSERT|\bggml[_\-/]|llama-(?:server|cli|bench)|\.gguf\b",
+        r"GGML_ASSERT|\bggml[_\-/]|llama-(?:server|cli|bench)|\bllama serve\b|\.gguf\b",
         r"^(?:main|build): .*build|^build: \d+ \(",
         r"\d+\.\d\d\.\d{3}\.\d{3} [IWED] ",
         r"slot +(?:launch_slot_|update_slots|print_timing|release)",
@@ -38,7 +38,7 @@ LLAMACPP = Format(
         (Stage.WEIGHT_LOAD, r"load_tensors: (?:loading|offload)|llm_load_tensors|fitting params to device"),
         (Stage.KV_CACHE_ALLOC, r"llama_kv_cache\w*: |llama_context: (?:constructing|n_ctx)|kv_cache_init"),
         (Stage.WARMUP, r"warming up the model"),
-        (Stage.READY, r"server is listening|all slots are idle|main: model loaded"),
+        (Stage.READY, r"(?:server is|llama_server:) listening|all slots are idle|main: model loaded"),
         (Stage.PREFILL, r"launch_slot_: .*processing task|new prompt, n_ctx_slot|prompt processing progress"),
         (Stage.DECODE, r"eval time =|n_decoded ="),
         (Stage.SHUTDOWN, r"cleaning up before exit|Received (?:interrupt|second)"),
@@ -46,6 +46,7 @@ LLAMACPP = Format(
     says=(
         version("llama.cpp", r"\bbuild(?: version)?:? (?P<version>b?\d{4,}(?: \([0-9a-f]+\))?)"),
         version("llama.cpp", r"build: (?P<version>\d{3,}) \("),
+        version("llama.cpp", r"^version: (?P<version>\d{3,6} \([0-9a-f]{6,}\)|\S+ \(build \d+, commit [0-9a-f]+\))"),
         Says(r"Device \d+: (?P<gpu>[^,]+), compute capability (?P<sm>[\d.]+)", _capability),
         environment(r"- CUDA0 +: (?P<gpu>[^(]+?) \("),
         Says(r"CUDA : ARCHS = (?P<archs>[\d,]+)", _architectures),
