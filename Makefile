@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast lint format clean
+.PHONY: demo test test-fast lint format bench-reading clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -16,14 +16,17 @@ test-fast: $(STAMP)  ## without engines and without what takes long
 	$(BIN)/python -m pytest -m "not engine and not slow"
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests tools
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools benchmarks
+	$(BIN)/ruff format --check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP)
-	$(BIN)/ruff format src tests tools
-	$(BIN)/ruff check --fix src tests tools
+	$(BIN)/ruff format src tests tools benchmarks
+	$(BIN)/ruff check --fix src tests tools benchmarks
+
+bench-reading: $(STAMP)  ## how fast a gigabyte of log becomes an answer, beside grep and ripgrep
+	$(BIN)/python benchmarks/reading
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from ruleout.model.configuration import Configuration
+from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.vocabulary import FailureClass, Goal, Mechanism, Mode, Stage
 
 ABSENT, PRESENT, UNSET = "absent", "present", "unset"
@@ -87,7 +86,8 @@ class Ready:
 class Target:
     """The failure to explain, by class and, if given, stage."""
 
-    class_: Annotated[FailureClass, Field(alias="class")]
+    __pydantic_config__: ClassVar = DOCUMENT_NAMES
+    class_: FailureClass
     stage: Stage | None = None
 
 

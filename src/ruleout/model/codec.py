@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import TypeAdapter
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -13,8 +14,10 @@ _adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Building one is slow, so each is built once."""
+    """Importing pydantic and building an adapter are slow, so each is done once, and not before it is needed."""
     if kind not in _adapters:
+        from pydantic import TypeAdapter
+
         _adapters[kind] = TypeAdapter(kind)
     return _adapters[kind]
 

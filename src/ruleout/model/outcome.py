@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from ruleout.model.configuration import Configuration
+from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.vocabulary import FailureClass, OutcomeKind, Stage
 
 
@@ -44,7 +43,8 @@ class Failure:
         consequences: what the first failure brought about.
     """
 
-    class_: Annotated[FailureClass, Field(alias="class")]
+    __pydantic_config__: ClassVar = DOCUMENT_NAMES
+    class_: FailureClass
     exposure: Exposure
     message: str
     signature: str

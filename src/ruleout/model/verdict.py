@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from ruleout.model.configuration import Configuration, shown
+from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.outcome import Evidence, Failure, Trial
 from ruleout.model.vocabulary import (
     AssumptionSource,
@@ -106,8 +105,9 @@ class Assumption:
 class Pivot:
     """The leading hypothesis changed: after which trial, from what to what."""
 
+    __pydantic_config__: ClassVar = DOCUMENT_NAMES
     after_trial: int
-    from_: Annotated[str, Field(alias="from")]
+    from_: str
     to: str
     why: str
 

@@ -29,10 +29,24 @@ _STOPPED = re.compile(
     rf"{WRAPPER.pattern}|^Killed|^Aborted|EOFError|ClosedResourceError|ClientDisconnect|ProcessLookupError"
 )
 _TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Dd]isabl")
+_REFUSED = re.compile(
+    r"[Ii]gnor(?:e|ing) import|Error in (?:preprocessing|applying|parsing|loading image)|[Ii]nvalid (?:request|prompt)"
+    r"|[Bb]ad [Rr]equest"
+)
+"""Lines above the stack of a request that asked for what cannot be had."""
+_TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
+"""An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
+that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
+_WORTH_READING = re.compile(f"Traceback|{_STOPPING.pattern}|{CONSEQUENCE.pattern}|{_TUNING.pattern}")
+"""What even a line of no weight can say."""
+_TOLERATED = 40
+"""Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(
     r"terminate called (?:after throwing an instance of '([^']+)'|.*)|panicked at (?:'(.+)', )?\S+:\d+"
 )
 _WHAT = re.compile(r"^\s*(?:what\(\):\s*)?(.+)")
+_COMPILER, _BUILD = re.compile(r"\berror: "), re.compile(r"ninja: build stopped")
+"""A compiler's own word, and its driver's that it gave up."""
 _ASSERT = re.compile(r"^\s+(assert .+)")
 
 
@@ -47,6 +61,7 @@ class Failures:
         self._pending: Record | None = None
         self._asserted: Record | None = None
         self._stopping = False
+        self._tuning = -_TOLERATED
         self.candidates: list[Spotted] = []
         self._room = dict(KEPT)
         self._seen: dict[tuple[str, str], int] = {}
@@ -71,6 +86,8 @@ class Failures:
             self._told(self._pending, record, stage)
             self._pending = None
             return True
+        if record.harmless and not self._tracebacks.busy and not _WORTH_READING.search(record.text):
+            return False
         if "Traceback (most" in record.text:
             self._header(record, stage, before)
         consumed = self._tracebacks.feed(record)
@@ -78,6 +95,8 @@ class Failures:
         if consumed:
             return True
         self._stopping = self._stopping or bool(_STOPPING.search(record.text))
+        if self._is_tolerated(record):
+            return False
         if asserted := _ASSERT.match(record.text):
             self._asserted = replace(record, text=asserted[1])
         if _TERMINATE.search(record.text) and not record.harmless:
@@ -86,6 +105,13 @@ class Failures:
         if spotted := spot(record):
             self._add(self._with_source(spotted).at(stage))
         return spotted is not None
+
+    def _is_tolerated(self, record: Record) -> bool:
+        """It belongs to what an autotuner tried and left out."""
+        if _TUNING.search(record.text):
+            self._tuning = record.line
+            return True
+        return record.raw == record.text and 0 < record.line - self._tuning < _TOLERATED
 
     def finish(self) -> None:
         """The log is over."""
@@ -98,7 +124,7 @@ class Failures:
         self._stages[record.line] = stage
         if before and CONSEQUENCE.search(before.text) and "ASGI" in before.text:
             self._requests.add(record.line)
-        tried = before and before.level == "WARNING" and _TRIED.search(before.text)
+        tried = before and (_TRIED if before.level == "WARNING" else _REFUSED).search(before.text)
         if record.harmless or tried:
             self._dropped.add(record.line)
 
@@ -143,8 +169,10 @@ class Failures:
             return
         told_by = self._seen.get((spotted.exception, spotted.message))
         if told_by is not None:  # a traceback that ended later may have begun earlier
-            if spotted.start < self.candidates[told_by].start:
-                self.candidates[told_by] = spotted
+            before = self.candidates[told_by]
+            if spotted.start < before.start:
+                decided = before if before.exception and before.line < spotted.line else spotted
+                self.candidates[told_by] = replace(decided, start=spotted.start, stage=spotted.stage)
             self._repeats += spotted.weight is Weight.STRONG
         elif self._room[spotted.weight]:
             self._seen[spotted.exception, spotted.message] = len(self.candidates)
@@ -169,6 +197,8 @@ def _rated(member: Raised, block: Block) -> Spotted:
         message = member.asserted
     if not message and member.more:
         message = next((line for line in member.more if any(map(str.isalpha, line))), "")
+    if message.endswith(":") and (told := next((line for line in member.more if _COMPILER.search(line)), "")):
+        message = told
     class_ = classify(member.exception, message, "\n".join(member.more), member.context)
     return Spotted(
         class_,
@@ -213,6 +243,8 @@ def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:
         elif other.start >= chosen.start and normalise(other.message) not in seen:
             seen.add(normalise(other.message))
             rest.append(other)
+        if chosen.class_ is FailureClass.COMPILE_ERROR is other.class_ and _BUILD.match(other.message):
+            chosen = replace(chosen, line=other.line, text=other.text)
         if other.class_ is FailureClass.DEVICE_SIDE_ASSERT and chosen.message.startswith("Assertion failed"):
             chosen = replace(chosen, class_=other.class_, asynchronous=True)
     return chosen, rest

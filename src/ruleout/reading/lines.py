@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Protocol
 
 CHUNK = 1 << 20
 """Bytes read at once."""
@@ -16,6 +16,13 @@ CUT = 1 << 16
 """Bytes of a line that are looked at: its first and its last half of this."""
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
+
+
+class Readable(Protocol):
+    """Bytes that are read once, from the beginning to the end."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most that many bytes; none at the end."""
 
 
 def clean(data: bytes) -> bytes:
@@ -37,7 +44,7 @@ def shorten(line: bytes, limit: int = CUT) -> bytes:
     return line[:half] + b"\r" + line[-half:]
 
 
-def chunks(stream: BinaryIO) -> Iterator[bytes]:
+def chunks(stream: Readable) -> Iterator[bytes]:
     """Cleaned chunks of whole lines; only the last one may lack its newline. Endless lines are shortened."""
     rest = b""
     while block := stream.read(CHUNK):

@@ -13,40 +13,45 @@ from ruleout.reading.records import Record
 from ruleout.reading.spotted import Spotted, Weight
 
 CONSEQUENCE = re.compile(
-    r'" 500 Internal|" 500$|[Ss][Ii][Gg][Qq][Uu][Ii][Tt]|Exception in ASGI application|EngineCore failed to start'
+    r'" 500 Internal|" 500$|\b[Ss][Ii][Gg][Qq][Uu][Ii][Tt]\b|Exception in ASGI application|EngineCore failed to start'
     r"|hit an exception|encountered a fatal error"
 )
 """Lines that follow a failure and are none by themselves."""
 WRAPPER = re.compile(
-    r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError|encountered an issue"
-    r"|ExceptionGroup"
-    r"|BrokenProcessPool|BrokenPipeError|ConnectionResetError|[Ss]ee (?:root cause|stack trace)|ProcessRaisedException"
-    r"|background process|died unexpectedly|ProcessExitedException"
+    r"EngineDeadError|initialization failed|Worker failed with error|ChildFailedError"
+    r"|encountered an issue|ExceptionGroup|Executor worker returned error|Executor loop crashed"
+    r"|hard-killing all|BrokenProcessPool|BrokenPipeError|ConnectionResetError"
+    r"|[Ss]ee (?:root cause|stack trace)|ProcessRaisedException|background process|died unexpectedly"
+    r"|ProcessExitedException|CalledProcessError"
 )
 """Exceptions that say that another one was raised elsewhere."""
 
-_DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.+)['`] failed")
+_DEVICE = re.compile(r"Assertion `(.+)` failed|block: \[\d+,\d+,\d+\].*Assertion [`'](.*)['`] failed")
 _EXCEPTION = re.compile(
-    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt|OutOfResources|Exceeded"
-    r"|Timeout))(?::\s+(.*)|:?$)"
+    r"^[-*>E ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception|Exit|Interrupt|OutOfResources"
+    r"|Exceeded|Timeout|Failed|Unsupported|NotFound|Violation))(?::\s+(.*)|:?$)"
 )
+_CALLED = re.compile(r"^[-*> ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception))\(['\"](.+?)['\"],?\)")
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
+_MODEL = re.compile(r"error loading model: (.+)|^[a-z_]\w*: .{0,60}(failed to (?:load|allocate|create|initialize) .+)")
+_TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Uu]sing (?:the )?default")
 _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|when|at|\w+ing) [^:]{1,120}: (.+)")
 _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
     r"^(?:[\w./\-]*sh|[\w./\-]+\.sh): (?:line \d+: |\d+: )?(.+: (?:command not found|not found"
-    r"|No such file or directory|Permission"
-    r" denied|Is a directory|cannot execute.*))$|^(?:[\w./\-]*python[\d.]*): (No module named .+|can't open file .+)$"
+    r"|No such file or directory|Permission denied|Is a directory|cannot execute.*))$"
+    r"|^(?:[\w./\-]*python[\d.]*): (No module named .+|can't open file .+)$"
     r"|(exec: .*(?:not found|no such file).*)$|^env: (.+: No such file or directory)$"
 )
 _SIGNAL = re.compile(
     r"^(?:.*: line \d+:\s+\d+ )?(Segmentation fault|Killed|Aborted|Bus error|Illegal instruction"
-    r"|Floating point exception)"
-    r"(?:\s+\(core dumped\)|\s{2,}.*)?$"
+    r"|Floating point exception)(?:\s+\(core dumped\)|\s{2,}.*)?$"
 )
-_KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|.*(?:general protection fault|segfault at).*)")
+_KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:general protection fault|segfault at).*)")
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
-_CHECK = re.compile(r"(Check failed: .+|GGML_ASSERT\(.+|Assertion failed: .+|[\w./\-]+: .*Assertion `.+' failed.*)")
+_CHECK = re.compile(
+    r"(Check failed: .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+|^[\w./\-]+: .*Assertion `.+' failed.*)"
+)
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 _LATE = (
     FailureClass.DEVICE_SIDE_ASSERT,
@@ -81,15 +86,15 @@ def spot(record: Record) -> Spotted | None:
     if record.harmless:
         return None
     if device := _DEVICE.search(text):
-        said = f"Assertion `{(device[1] or device[2]).strip()}` failed."
+        said = f"Assertion `{(device[1] or device[2] or '').strip()}` failed."
         return _spotted(record, FailureClass.DEVICE_SIDE_ASSERT, "", said, asynchronous=True)
-    if raised := _EXCEPTION.match(text):
+    if raised := _EXCEPTION.match(text) or _CALLED.match(text):
         exception, message = raised[1], (raised[2] or "").strip()
         class_ = classify(exception, message)
         return _spotted(record, class_, exception, message, weigh(class_, exception, message))
     class_or_none = telling(text)
-    for pattern in (_DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
-        if found := pattern.search(text):
+    for pattern in (_MODEL, _DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
+        if (found := pattern.search(text)) and not (pattern is _MODEL and _TRIED.search(text)):
             message = next(group for group in found.groups() if group)
             return _spotted(
                 record, class_or_none or classify("", message), "", message, weigh(FailureClass.NONE, "", message)

@@ -75,7 +75,7 @@ def read_log(path: Path, stages: Mapping[Stage, str], *, source: str | None = No
 
     Raises FileNotFoundError (OSError) when it cannot be opened, ValueError when a pattern is not a regex.
     """
-    reader = _Reader(StagePatterns(stages))
+    reader = LogReader(StagePatterns(stages))
     with path.open("rb") as stream:
         for chunk in chunks(stream):
             reader.chunk(chunk)
@@ -110,25 +110,25 @@ def _failure(chosen: Spotted, rest: list[Spotted], source: str) -> LogFailure:
     )
 
 
-class _Reader:
+class LogReader:
     """Goes through chunks from hit to hit; while a traceback is open, from line to line."""
 
     def __init__(self, patterns: StagePatterns) -> None:
         self.stages, self.failures = Stages(patterns), Failures()
         self.lines, self.cost = 0, None
-        self._trigger = Trigger(patterns.accepted, FAILURES)
-        self._calm = Trigger(patterns.accepted, ("RULEOUT_COST_MINUTES=",))
+        self.trigger = Trigger(patterns.accepted, FAILURES)
+        self.calm = Trigger(patterns.accepted, ("RULEOUT_COST_MINUTES=",))
 
     cost: float | None
 
     def chunk(self, chunk: bytes) -> None:
         """Read a chunk of whole lines."""
-        self._trigger.start()
-        self._calm.start()
+        self.trigger.start()
+        self.calm.start()
         position, number = 0, self.lines
         while position < len(chunk):
             if not self.failures.busy:
-                trigger = self._calm if self.failures.full else self._trigger
+                trigger = self.calm if self.failures.full else self.trigger
                 hit = trigger.next(chunk, position)
                 begin = chunk.rfind(b"\n", position, hit) + 1 or position
                 number += chunk.count(b"\n", position, begin)
@@ -138,21 +138,22 @@ class _Reader:
             end = chunk.find(b"\n", position)
             end = len(chunk) if end < 0 else end
             number += 1
-            self._line(number, chunk[position:end], chunk, position)
+            self.line(number, chunk[position:end], chunk, position)
             position = end + 1
         self.lines += chunk.count(b"\n") + (not chunk.endswith(b"\n") and bool(chunk))
 
-    def _line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
+    def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
+        """Read one line, which is at that position of its chunk."""
         if cost := _COST.search(data[-200:]):
             self.cost = _minutes(cost[1], self.cost)
         if not self.failures.full:
-            told = self.failures.line(record(number, data), self.stages.current, _above(data, chunk, position, number))
+            told = self.failures.line(record(number, data), self.stages.current, above(data, chunk, position, number))
             if told:
                 return
         self.stages.line(number, data)
 
 
-def _above(data: bytes, chunk: bytes, position: int, number: int) -> Record | None:
+def above(data: bytes, chunk: bytes, position: int, number: int) -> Record | None:
     """The line above a traceback's header, where it is in the same chunk."""
     if b"Traceback (most" not in data or not position:
         return None

@@ -5,22 +5,31 @@ Tracebacks of many ranks interleave; the prefix's process and place (never its t
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
-from ruleout.reading.lines import pieces
+from ruleout.reading.lines import clean, pieces
 
 _LEVELS = "DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL"
 _PART = re.compile(
     rf"""
-    \((?P<process>[A-Za-z][\w.\- ]*\bpid=\d+[^)]*)\)[ ]?                              # (EngineCore pid=123)
+    >[ ]?(?=\S)                                                                       # quoted in a mail or a thread
+    | (?P<compose>[\w.\-]+[-_]\d+)[ ]+\|[ ]?                                            # vllm-1  | (docker compose)
+    | \[pod/(?P<pod>[\w.\-]+(?:/[\w.\-]+)?)\][ ]?                                     # [pod/name/container] (kubectl)
+    | [A-Z][a-z]{{2}}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ]\S+[ ](?P<unit>[\w.@\-]+\[\d+\]):[ ]?  # journald
+    | \((?P<process>[A-Za-z][\w.\- ]*\bpid=\d+[^)]*)\)[ ]?                              # (EngineCore pid=123)
     | \[(?P<rank>rank\d+)\]:[ ]?                                                      # [rank0]:
     | \[\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?P<ranks>(?:[ ][A-Z]+\d+)*)[^\]]{{0,40}}\][ ]?
     | \[(?P<glog>[EWIF])\d{{3,4}}[ ]\d\d:\d\d:\d\d[\d.]*[ ][^\]]*\][ ]?               # [E304 09:12:41.5 File.cpp:70]
     | (?P<elastic>[EWIF])\d{{4}}[ ]\d\d:\d\d:\d\d[\d.]*[ ]+\d+[ ][^\]]*\][ ]?       # E1129 16:50:37.12 788 api.py:9]
-    | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?[ ](?:-[ ])?
+    | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[ ](?:(?:std(?:out|err)[ ][FP]|-|\|)[ ])?
     | \d\d:\d\d:\d\d(?:[.,]\d+)?[ ](?:-[ ])?
-    | \[TRT-LLM\][ ]\[(?P<trt>[EWIF])\][ ]?
+    | \d+\.\d\d\.\d{{3}}\.\d{{3}}[ ](?P<ggml>[EWID])[ ]                                    # 0.00.302.419 I (llama.cpp)
+    | (?:\[\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d\][ ])?\[TRT-LLM\][ ]
+    | (?:\[_torch\])?\[(?P<mpi>RANK[ ]\d+)\][ ]?
+    | \[(?P<trt>[EWIF])\][ ]
+    | \[TensorRT-LLM\]\[(?P<cpp>{_LEVELS})\][ ]?
     | \[(?P<bracket>{_LEVELS})\][ ]?
     | (?P<vllm>{_LEVELS})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ]\[?(?P<place>[\w./]+:\d+)\][ ]?   # ERROR 11-29 16:25:30 [a:9]
     | (?P<logging>{_LEVELS})(?::[\w.]*:[ ]?|:[ ]+|[ ]+(?=\S))                         # INFO:     x, ERROR:root:x
@@ -28,8 +37,11 @@ _PART = re.compile(
     """,
     re.VERBOSE,
 )
+_FRAMES = ("│", "┃", "║")
+"""A terminal's frame around what was copied from it."""
+_SOURCES = ("compose", "pod", "unit", "process", "rank", "ranks", "mpi")
 _WARNING = re.compile(r"\b[A-Z]?\w*Warning: |^\s*warnings\.warn\(|^[Ww]arning: ")
-_INITIAL = {"E": "ERROR", "W": "WARNING", "I": "INFO", "F": "FATAL", "WARN": "WARNING"}
+_INITIAL = {"D": "DEBUG", "E": "ERROR", "W": "WARNING", "I": "INFO", "F": "FATAL", "WARN": "WARNING"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +77,30 @@ class Record:
 def record(line: int, data: bytes) -> Record:
     """The record of a line's bytes; of a progress bar, what was to be seen last."""
     raw = pieces(data)[-1].rstrip()
-    position, sources, place, level = 0, [], "", ""
+    if raw.startswith('{"log":'):
+        raw = _wrapped(raw)
+    elif raw[:1] in _FRAMES or raw[-1:] in _FRAMES:
+        raw = raw.removeprefix(raw[:1] if raw[:1] in _FRAMES else "").removeprefix(" ").rstrip("│┃║ ")
+    position, sources, place, level = 0, list[str](), "", ""
     while part := _PART.match(raw, position):
-        position = part.end()
-        found = part.groupdict()
-        sources += [s.strip() for s in (found["process"], found["rank"], found["ranks"]) if s and s.strip()]
-        place = found["place"] or place
-        for name in ("glog", "elastic", "trt", "bracket", "vllm", "logging", "dashed"):
-            level = _INITIAL.get(found[name], found[name]) if found[name] else level
+        position, kind = part.end(), part.lastgroup
+        if kind is None or not (value := part[kind].strip()):
+            continue
+        if kind in _SOURCES:
+            sources.append(value)
+        elif kind == "place":
+            place, level = value, _INITIAL.get(part["vllm"], part["vllm"])
+        else:
+            level = _INITIAL.get(value, value)
     text = raw[position:]
     if not level and _WARNING.search(text):
         level = "WARNING"
     return Record(line, text, raw, " ".join(sources), place, level)
+
+
+def _wrapped(raw: str) -> str:
+    """The line inside of a line of docker's own JSON files."""
+    try:
+        return clean(str(json.loads(raw)["log"]).encode("utf-8", "replace")).decode("utf-8", "replace").rstrip()
+    except (ValueError, KeyError, TypeError):
+        return raw

@@ -86,7 +86,7 @@ class Block:
     def _frame(self, record: Record, text: str) -> bool:
         member = self.members[-1]
         if file := _FILE.match(text):
-            member.file = file[1].rpartition("/")[2]
+            member.file = file[1].replace("\\", "/").rpartition("/")[2]
             member.frames.append(f"{member.file}:{(file[2] or '<module>').strip()}")
             return True
         if text[0] in " \t":

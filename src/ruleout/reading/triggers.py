@@ -15,6 +15,12 @@ FAILURES: tuple[str, ...] = (
     r"Traceback \(most recent call last\)",
     r"(?:Error|Exception|Interrupt|OutOfResources|Exceeded|Timeout|Exit):? ",
     r"(?:Error|Exception|OutOfResources):?\s*$",
+    r"(?:Error|Exception)\(['\"]",
+    r"[a-z](?:Failed|Unsupported|NotFound|Violation): ",
+    r"error loading model|failed to (?:load|allocate|create|initialize) |not compatible with the current PyTorch",
+    r"while profiling|when profiling|kipping (?:tactic|kernel)",
+    r"\bXid |MMU Fault|HSA_STATUS_ERROR|hipError",
+    r"Segfault encountered|\*\*\* SIG|[Cc]aught signal|[Ee]xit[ _]?code:? -9|[Ee]xit(?:ed with)? [Cc]ode:? +137",
     r"[Ee]rror: |[Ee]rror (?:in|while|during|from|when|at|running|executing) |Error Internal"
     r"|[Ee]rrors? (?:detected|occurred)",
     r"CRITICAL|FATAL|Fatal |fatal error",
@@ -33,7 +39,7 @@ FAILURES: tuple[str, ...] = (
     r"command not found|: not found|No such file|Permission denied|No module named|can't open file",
     r"build stopped|[Bb]uild failed|ptxas|nvcc fatal|PassManager|LLVM ERROR|does not recognize this|unknown model arch",
     r"[Uu]nsupported (?:GPU )?[Aa]rch|execution plans|Failed to (?:run|launch|initialize)|too many resources",
-    r"500 Internal|\" 500|[Ss][Ii][Gg][Qq][Uu][Ii][Tt]|hit an exception|failed to start|encountered an? ",
+    r"500 Internal|\" 500|\b[Ss][Ii][Gg][Qq][Uu][Ii][Tt]\b|hit an exception|failed to start|encountered an? ",
     r"\[shutdown\]|Shutting down|SIGTERM|SIGINT",
     r"RULEOUT_COST_MINUTES=",
 )
@@ -48,10 +54,10 @@ class Searching(Protocol):
     def search(self, text: bytes, pos: int = 0, /) -> re.Match[bytes] | None: ...
 
 
-def compiled(pattern: str) -> tuple[Searching, bool]:
+def compiled(pattern: str, *, captures: bool = False) -> tuple[Searching, bool]:
     """A pattern for bytes, and whether RE2 takes it; else Python's `re` does. Raises ValueError when neither does."""
     options = re2.Options()
-    options.never_capture, options.log_errors, options.max_mem = True, False, 64 << 20
+    options.never_capture, options.log_errors, options.max_mem = not captures, False, 64 << 20
     try:
         found: Searching = re2.compile(pattern.encode(), options)
     except re2.error:

@@ -25,6 +25,8 @@ SURE = 0.99
 SURE_ELSEWHERE = 0.998
 """Several causes at once look like none for a long time, so this is asked for more."""
 WORTH_CONFIRMING = 0.5
+BEGUN = 1.0
+"""A configuration that was clean once, and has to be again, goes before another one."""
 LEAST_BITS = 0.001
 HOPELESS = 0.9
 OVERHEAD = 0.3
@@ -151,7 +153,8 @@ class _Planner:
             return None
         seen = forecast(self.beliefs, rows)
         # What counts is that it confirms; of those that can, the one that also tells most, in the order given.
-        value = (1 - risk) * (0.2 + seen.bits) - 1e-4 * np.arange(len(rows))
+        begun = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).any() for row in rows])
+        value = (1 - risk) * (0.2 + seen.bits + BEGUN * begun) - 1e-4 * np.arange(len(rows))
         best = int(value.argmax())
         step = self.step(rows[best : best + 1], missing.purpose)
         return Step(step.configuration, step.purpose, step.minutes, float(seen.bits[best]), step.risk)

@@ -201,3 +201,20 @@ def test_the_same_error_with_and_without_its_traceback_has_one_message(failure: 
     assert without
     assert with_
     assert without.message == with_.message
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "INFO 01-01 00:00:00 [a.py:1] [Autotuner]: Skipping tactic 14, due to failure while profiling: [ERROR] "
+        "Assertion failed: Failed to initialize cutlass TMA WS grouped gemm\n1  0x7f /x/y.so(+0x1) \nError Internal\n",
+        "[2026-03-04 09:12:40 TP0] Skipping tactic due to failure while profiling:\n"
+        "RuntimeError: CUDA error: invalid argument\n",
+        "ERROR 01-01 00:00:00 [serving_chat.py:200] Error in preprocessing prompt inputs\n"
+        "ERROR 01-01 00:00:00 [serving_chat.py:200] Traceback (most recent call last):\n"
+        'ERROR 01-01 00:00:00 [serving_chat.py:200]   File "/srv/a.py", line 1, in f\n'
+        "ERROR 01-01 00:00:00 [serving_chat.py:200] ValueError: the prompt is longer than the model's context\n",
+    ],
+)
+def test_what_an_autotuner_leaves_out_and_a_refused_request_are_no_failures(failure: Reads, log: str) -> None:
+    assert failure(f"start\n{log}[2026-03-04 09:12:41 TP0] all is well\n") is None

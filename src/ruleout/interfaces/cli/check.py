@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.investigate import json_option
-from ruleout.interfaces.cli.output import answer_console, tell_json
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.streams import tell_json
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.oracle import check as ask
 from ruleout.investigation.oracle import oracle_case, parse_target

@@ -8,7 +8,7 @@ import click
 
 from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment
 from ruleout.interfaces.cli.investigate import conduct, folder_option, json_option
-from ruleout.interfaces.cli.output import tell_progress
+from ruleout.interfaces.cli.streams import tell_progress
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
 from ruleout.lab.demo import demo_case_yaml

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.investigate import folder_option
-from ruleout.interfaces.cli.output import tell_text
+from ruleout.interfaces.cli.streams import tell_text
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.report import findings as render

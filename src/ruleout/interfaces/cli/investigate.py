@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from ruleout.interfaces.cli.output import progress_console, tell_json
+from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
+from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.casefile import read_case, seconds
 from ruleout.investigation.folder import Folder, write_whole

@@ -10,15 +10,9 @@ from types import FrameType
 import click
 
 from ruleout import __version__
-from ruleout.interfaces.cli.check import check
-from ruleout.interfaces.cli.demo import demo
-from ruleout.interfaces.cli.findings import findings
-from ruleout.interfaces.cli.investigate import investigate
-from ruleout.interfaces.cli.output import hear_no_more, tell_error, tell_progress, tolerate_any_streams
-from ruleout.interfaces.cli.status import status
-from ruleout.investigation.running import reap_orphans
-from ruleout.model import RuleoutError
-from ruleout.runners.local import LocalRunner
+from ruleout.interfaces.cli.streams import hear_no_more, tell_error, tell_progress, tolerate_any_streams
+from ruleout.interfaces.cli.verbs import Verbs
+from ruleout.model.errors import RuleoutError
 
 EXIT_DEFECT, EXIT_INTERRUPTED = 3, 130
 AS_ORACLE = {2: 129}
@@ -31,7 +25,7 @@ class _Interrupted(Exception):  # noqa: N818 - no error, and not click's to hand
     """A Ctrl-C that nobody below had something better to do with."""
 
 
-class _Cli(click.Group):
+class _Cli(Verbs):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
@@ -50,10 +44,6 @@ def cli() -> None:
     """
 
 
-for _verb in (demo, investigate, check, status, findings):
-    cli.add_command(_verb)
-
-
 def run(arguments: list[str]) -> int:
     """Run a command line; its exit status."""
     signal.signal(signal.SIGTERM, _as_interrupt)
@@ -69,8 +59,7 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         if not {"-h", "--help", "--version"} & set(arguments):
-            for spool in reap_orphans(LocalRunner()):
-                tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
+            _reap()
         if not arguments:
             tell_progress(cli.get_help(click.Context(cli, info_name="ruleout")))
             return 2
@@ -104,6 +93,15 @@ def _run(arguments: list[str]) -> int:
         traceback.print_exc()
         tell_error(f"a defect of ruleout: {type(defect).__name__}: {defect}", "Please report it with the lines above.")
         return EXIT_DEFECT
+
+
+def _reap() -> None:
+    """Stop what trials of dead commands left running."""
+    from ruleout.investigation.running import reap_orphans
+    from ruleout.runners.local import LocalRunner
+
+    for spool in reap_orphans(LocalRunner()):
+        tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
 
 
 def _as_interrupt(number: int, frame: FrameType | None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 
 from ruleout.engines import engine_named
-from ruleout.interfaces.cli.output import answer_console, tell_json
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.streams import tell_json
 from ruleout.investigation.loop import DEFAULT_TRIALS, check_launches
 from ruleout.model import Budget, Case
 from ruleout.reasoning.costs import DEFAULT_MINUTES

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ruleout.engines import engine_named
-from ruleout.interfaces.cli.output import hear_no_more
+from ruleout.interfaces.cli.streams import hear_no_more
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.investigate import folder_option, json_option
-from ruleout.interfaces.cli.output import answer_console, tell_json
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.model import VerdictStatus

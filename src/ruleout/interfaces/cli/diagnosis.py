@@ -1,0 +1,195 @@
+"""A diagnosis on one screen: the conclusion first, then the line that decides, then what ran; never a page more.
+
+24 rows of 80 columns are enough for any log: what has no room is counted and left to --json.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.text import Text
+
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.model.diagnosis import ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
+from ruleout.report import diagnosis as words
+
+LABEL = 21
+STYLES = {
+    LogOutcome.HEALTHY: ("✓", "green"),
+    LogOutcome.STOPPED: ("✓", "green"),
+}
+MESSAGE_ROWS = 3
+PATH_ROWS, SETTINGS, CONSEQUENCES, WARNINGS = 2, 3, 3, 2
+
+TELLING = ("kv_cache_dtype", "backend", "quantization", "dtype", "moe", "graph", "eager", "mem", "page_size")
+"""Parts of the names of settings that failures hang on: they come first."""
+
+NOT_TELLING = ("model", "model_path", "model_tag", "served_model_name", "host", "port", "api_key")
+"""Settings that the head says already, or that nothing hangs on."""
+
+_BLANKS = re.compile(r"[ \t\r\n]+")
+
+Row = tuple[str, str]
+"""Text, style."""
+
+
+def tell_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print the answer on stdout."""
+    console = answer_console()
+    for text, style in screen(diagnosis, console.width):
+        console.print(Text(printable(text, console.encoding), style), soft_wrap=True)
+
+
+def screen(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+    """The rows of the answer, none of them wider than `width` (at least 40) columns."""
+    width = max(40, width)
+    yield from ((_cut(text, width), style) for text, style in _rows(diagnosis, width))
+
+
+def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+    yield from ((row, "dim") for row in _head(diagnosis, width))
+    yield "", ""
+    mark, style = STYLES.get(diagnosis.outcome, ("✗", "red")) if words.sure(diagnosis) else ("?", "yellow")
+    yield from ((row, f"bold {style}") for row in _wrapped(f"{mark} {words.conclusion(diagnosis)}", width, 2, 2))
+    if diagnosis.failure:
+        yield from _failure(diagnosis.failure, diagnosis, width)
+    if diagnosis.reason and _adds(diagnosis):
+        yield from ((row, "dim") for row in _wrapped(f"  {diagnosis.reason}", width, 2, 2))
+    sections = [row for label, rows in _sections(diagnosis, width) for row in _labelled(label, rows, width)]
+    if sections:
+        yield "", ""
+        yield from ((row, "") for row in sections)
+
+
+def printable(text: str, encoding: str) -> str:
+    """What a terminal shows as it is: no control characters, nothing that its encoding lacks."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return text.encode(encoding, "replace").decode(encoding)
+
+
+def _head(diagnosis: Diagnosis, width: int) -> list[str]:
+    ran = " · ".join(words.what_ran(diagnosis))
+    lines = sum(source.lines for source in diagnosis.sources)
+    names = diagnosis.sources[0].name if len(diagnosis.sources) == 1 else f"{len(diagnosis.sources)} logs"
+    cut = ", cut off" if any(source.truncated for source in diagnosis.sources) else ""
+    read = f"{_cut(names, width // 2)}, {_number(lines)} line{'' if lines == 1 else 's'}{cut}"
+    if not ran:
+        return [read]
+    if len(ran) + 3 + len(read) <= width:
+        return [f"{ran}{read:>{width - len(ran)}}"]
+    return [*_wrapped(ran, width, 0, 2), read]
+
+
+def _failure(failure: DiagnosedFailure, diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+    told = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
+    where = _address(failure.line, failure.source, diagnosis)
+    who = failure.process or ("" if failure.rank is None else f"rank {failure.rank}")
+    quoted = bool(failure.text) and failure.message[:40].strip() not in failure.text
+    yield from ((row, "") for row in _wrapped(f"  {told or failure.text}", width, 2, MESSAGE_ROWS - quoted))
+    place = failure.frames[-1] if failure.frames else ""
+    facts = [where if failure.line else "", who, "" if failure.asynchronous or not place else f"in {place}"]
+    yield _cut("  " + ", ".join(fact for fact in facts if fact), width), "bold"
+    if quoted:
+        yield _cut(f"  {failure.text.strip()}", width), ""
+    if failure.asynchronous:
+        stack = f" ({place})" if place else ""
+        late = f"  reported late: the stack below it{stack} is where it was noticed, not where it was born"
+        yield from ((row, "yellow") for row in _wrapped(late, width, 2, 2))
+
+
+def _adds(diagnosis: Diagnosis) -> bool:
+    """The reason of the judgement says more than the conclusion and the deciding line do."""
+    if diagnosis.failure:
+        return diagnosis.failure.inferred and diagnosis.reason not in diagnosis.failure.message
+    return diagnosis.outcome not in (LogOutcome.HEALTHY, LogOutcome.STOPPED) and words.recognised(diagnosis)
+
+
+def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]]]:
+    room = width - LABEL
+    if diagnosis.stages:
+        path = _wrapped(_path(diagnosis.stages), room, 0, PATH_ROWS + 1)
+        if len(path) > PATH_ROWS:  # what came last tells more than what came first
+            path = _wrapped("… › " + _path(diagnosis.stages[-6:]), room, 0, PATH_ROWS)
+        yield "Came through", path
+    own = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
+    own.sort(key=lambda s: (not any(part in s.name for part in TELLING), s.requested is None))
+    if own:
+        yield "Engine's own choice", _first([_choice(s, diagnosis) for s in own], SETTINGS, room)
+    asked = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.USER]
+    asked = [s for s in asked if s.name not in NOT_TELLING]
+    asked.sort(key=lambda s: not any(part in s.name for part in TELLING))
+    if asked:
+        given = "  ".join(
+            _short(f"{s.name}={s.requested if s.requested is not None else s.resolved}", 40) for s in asked
+        )
+        yield "Asked for", _wrapped(given, room, 0, 1)
+    if diagnosis.failure and diagnosis.failure.consequences:
+        follows = [(c.line, c.source, c.text) for c in diagnosis.failure.consequences]
+        yield "Followed from it", _first(_quoted(follows, diagnosis), CONSEQUENCES, room)
+    if diagnosis.warnings:
+        warned = [(w.line, w.source, w.text) for w in diagnosis.warnings]
+        yield "Warns, not weighed", _first(_quoted(warned, diagnosis), WARNINGS, room)
+
+
+def _path(stages: Sequence[StageSpan]) -> str:
+    """The stages as they came, each with its line and, if it was long, what it took."""
+    return " › ".join(f"{span.name}:{span.line}{_took(span.seconds)}" for span in stages)
+
+
+def _took(seconds: float | None) -> str:
+    return "" if seconds is None or seconds < 1 else f" ({seconds:.0f}\N{NO-BREAK SPACE}s)"
+
+
+def _choice(setting: Setting, diagnosis: Diagnosis) -> str:
+    asked = f", asked for {_short(setting.requested, 24)}" if setting.requested not in (None, setting.resolved) else ""
+    address = _address(setting.line, setting.source, diagnosis)
+    return f"{setting.name} = {_short(setting.resolved or '?', 36)}{asked}   {address}"
+
+
+def _quoted(lines: Iterable[tuple[int, str, str]], diagnosis: Diagnosis) -> list[str]:
+    return [f"{_address(line, source, diagnosis)}  {text.strip()}" for line, source, text in lines]
+
+
+def _address(line: int, source: str, diagnosis: Diagnosis) -> str:
+    """Where to look; with one log its name needs no repeating."""
+    return f"{source}:{line}" if source and len(diagnosis.sources) > 1 else f"line {line}"
+
+
+def _first(rows: list[str], limit: int, width: int) -> list[str]:
+    kept = rows if len(rows) <= limit else [*rows[: limit - 1], f"and {len(rows) - limit + 1} more (--json)"]
+    return [_cut(row, width) for row in kept]
+
+
+def _labelled(label: str, rows: list[str], width: int) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        yield _cut(f"{label if not number else '':<{LABEL}}{row}", width)
+
+
+def _wrapped(text: str, width: int, indent: int, rows: int) -> list[str]:
+    """At most so many rows; a mark where it goes on."""
+    before = " " * (len(text) - len(text.lstrip(" ")))
+    lines = textwrap.wrap(
+        _BLANKS.sub(" ", text.strip()),
+        width,
+        initial_indent=before,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    )
+    return lines if len(lines) <= rows else [*lines[: rows - 1], _cut(lines[rows - 1] + " …", width, always=True)]
+
+
+def _cut(text: str, width: int, *, always: bool = False) -> str:
+    text = " ".join(text.split("\n")).rstrip()
+    if len(text) <= width and not always:
+        return text
+    return text[: width - 1].rstrip(" …") + "…"
+
+
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")

@@ -1,0 +1,63 @@
+"""stdout carries the answer, stderr everything else; both behave when there is no terminal, or no reader."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from typing import TextIO
+
+import click
+
+
+def tell_error(what: str, remedy: str) -> None:
+    """An error in two lines."""
+    _write(sys.stderr, f"ruleout: {what}" + (f"\n  {remedy}" if remedy else "") + "\n")
+
+
+def tell_json(document: object) -> None:
+    """The answer as one JSON document."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    tell_text(json.dumps(document, indent=2, ensure_ascii=not unicode) + "\n")
+
+
+def tell_text(text: str) -> None:
+    """The answer as it is."""
+    _write(sys.stdout, text)
+
+
+def tell_progress(text: str) -> None:
+    """A line of progress."""
+    _write(sys.stderr, text + "\n")
+
+
+def tolerate_any_streams() -> None:
+    """Streams that were closed (`>&-`) swallow what is said; characters the locale does not have become escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def hear_no_more() -> None:
+    """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        click.echo(text, file=stream, nl=False)
+    except BrokenPipeError:
+        drop(stream.fileno())
+
+
+def drop(descriptor: int) -> None:
+    """Nobody reads this any more; so that neither a later line nor the flush at exit complains."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)

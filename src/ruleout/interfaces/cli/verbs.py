@@ -1,0 +1,32 @@
+"""Verbs are imported when they are called: who asks for one should not wait for what the others need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+VERBS = {
+    "demo": "ruleout.interfaces.cli.demo",
+    "diagnose": "ruleout.interfaces.cli.diagnose",
+    "investigate": "ruleout.interfaces.cli.investigate",
+    "check": "ruleout.interfaces.cli.check",
+    "status": "ruleout.interfaces.cli.status",
+    "findings": "ruleout.interfaces.cli.findings",
+}
+"""Each verb's module, which has the command under the verb's name."""
+
+
+class Verbs(click.Group):
+    """A group whose commands are those of `VERBS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, in the order in which one meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A verb, imported now; None when there is none of that name."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)
+        return command

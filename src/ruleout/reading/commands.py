@@ -1,0 +1,80 @@
+"""The command that started the run, where the log or its reader shows it: `$ vllm serve M --tensor-parallel-size 8`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from ruleout.reading.book import Book
+from ruleout.reading.records import Record
+
+_ENGINES = (
+    ("sglang", re.compile(r"sglang(?:\.launch_server| serve)|sglang\b")),
+    ("vllm", re.compile(r"\bvllm\b")),
+    ("tensorrt-llm", re.compile(r"trtllm-|tensorrt_llm")),
+    ("lmdeploy", re.compile(r"\blmdeploy\b")),
+    ("llama.cpp", re.compile(r"llama-(?:server|cli|bench)|\bllama serve|llama\.cpp")),
+    ("transformers", re.compile(r"\btransformers (?:serve|chat)")),
+)
+_PROGRAM = re.compile(
+    r"python3? -m |\b(?:vllm|sglang|lmdeploy|transformers) serve|trtllm-|llama-server|docker run"
+    r"|launch_server"
+)
+_VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]{2,}=")
+_MODEL = re.compile(r"\b(?:serve|api_server|gradio) (?P<model>[\w./~][\w./\-~]+)")
+_LONGEST = 8000
+
+
+def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
+    """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
+    command = groups["command"][:_LONGEST]
+    engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
+    if not engine and not (text.lstrip()[:1] in "$❯" and " -" in command):
+        return
+    if engine:
+        book.recognised(engine, 3)
+    book.command = book.command or command
+    if found := _MODEL.search(command):
+        book.ran_on("model", found["model"])
+    book.knows_requests = True
+    for name, value in flags(command).items():
+        book.request(name, value, line)
+
+
+def continued(book: Book, records: Sequence[Record]) -> None:
+    """Read commands that go over several lines, each but the last ending in a backslash."""
+    parts: list[str] = []
+    begin = 0
+    for record in records:
+        text = record.raw.strip()
+        begin = begin if parts else record.line
+        if text.endswith("\\"):
+            parts.append(text[:-1].strip())
+        elif parts:
+            command = " ".join((*parts, text)).lstrip("$># ")
+            if _PROGRAM.search(command):
+                book.command = ""
+                typed(book, {"command": command}, command, begin)
+            parts = []
+
+
+def flags(command: str) -> dict[str, str]:
+    """Flags and their values, `True` for a bare one, their names in snake_case; and variables, as they are written."""
+    try:
+        words = shlex.split(command, comments=False)
+    except ValueError:
+        words = command.split()
+    found: dict[str, str] = {}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if _VARIABLE.match(word):
+            name, _, value = word.partition("=")
+            found.setdefault(name, value)
+        if not re.match(r"^--?[A-Za-z]", word) or (not word.startswith("--") and len(word) > 5):
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals:
+            bare = not following or re.match(r"^--?[A-Za-z]", following)
+            value = "True" if bare else following
+        found.setdefault(name.replace("-", "_"), value)
+    return found

@@ -1,0 +1,143 @@
+"""All the facts of one run's logs, with their addresses: what ran, with which settings, how far, what failed first.
+
+`read_facts([Path("server.log")])`, a folder of rank logs, or a stream: all given sources are one run. No experiment is
+made and no cause is concluded; `suspects` and `next` stay empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ruleout.model import Evidence, Stage
+from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource
+from ruleout.reading.commands import continued
+from ruleout.reading.facts import FactsReader
+from ruleout.reading.failures import first
+from ruleout.reading.infer import EXCERPT, Inferred, infer
+from ruleout.reading.lines import chunks
+from ruleout.reading.merging import merged
+from ruleout.reading.outcome import Judged, of_class, of_failure, of_silence
+from ruleout.reading.placing import place, rank_number, refined
+from ruleout.reading.reading import CONSEQUENCES
+from ruleout.reading.records import record
+from ruleout.reading.signature import signature
+from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
+from ruleout.reading.spotted import Spotted
+from ruleout.reading.surroundings import environment_of
+
+__all__ = ["Stream", "read_facts"]
+
+
+def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
+    """Read the logs of one run, in constant memory.
+
+    Args:
+        sources: files (plain or gz), folders (every log in them, as ranks of one run), streams. Evidence and facts name
+            theirs in `source`: the file's name, or the stream's.
+
+    Raises OSError for a file that cannot be read, ValueError when there is no source at all.
+    """
+    if not sources:
+        raise ValueError("no log was given")
+    return merged([_read(source) for source in expand(sources)])
+
+
+def _read(source: Path | Stream) -> tuple[Diagnosis, float | None]:
+    """The facts of one source, and when its failure was reported."""
+    reader, size, complete, truncated = FactsReader(), 0, True, False
+    name = source.name
+    with opened(source) as stream:
+        for chunk in chunks(stream):
+            reader.chunk(chunk)
+            size, complete = size + len(chunk), chunk.endswith(b"\n")
+        truncated = isinstance(stream, Unpacked) and stream.truncated
+    reader.failures.finish()
+    return _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
+
+
+def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:
+    book, timeline = reader.book, reader.timeline
+    continued(book, reader.head)
+    engine = book.engine
+    if aliases := _aliases(engine):
+        book.rename(aliases)
+    chosen, rest = first(reader.failures.candidates)
+    failure, stage, time = None, timeline.furthest(), None
+    if chosen:
+        chosen = refined(chosen, reader)
+        stage = place(chosen, reader)
+        failure, judged = _failure(chosen, rest, source.name), of_failure(chosen, reader.tail)
+        time = reader.times.get(chosen.start)
+    else:
+        judged = of_silence(timeline, reader.tail, engine, reader.lines)
+        if inferred := _infer(reader, judged):
+            failure, stage = _inferred(inferred, source.name), inferred.stage
+            judged = Judged(of_class(inferred.class_, inferred=True), inferred.why)
+    return (
+        Diagnosis(
+            EngineId(engine, book.version.get(engine)),
+            judged.outcome,
+            stage,
+            timeline.finished(source.name),
+            failure,
+            environment_of(book, excerpt=reader.lines <= EXCERPT),
+            book.all(source.name),
+            tuple(replace(warning, source=source.name) for warning in reader.warnings.found),
+            unexplained=1.0 if failure else 0.0,
+            command=book.command,
+            reason=judged.reason,
+            sources=(source,),
+        ),
+        time,
+    )
+
+
+def _aliases(engine: str) -> dict[str, str]:
+    from ruleout.reading.formats import FORMATS
+
+    return next((dict(form.aliases) for form in FORMATS if form.name == engine), {})
+
+
+def _infer(reader: FactsReader, judged: Judged) -> Inferred | None:
+    """What a log without a failing line tells of a failure. A run that was stopped in order has none."""
+    if judged.outcome is LogOutcome.STOPPED:
+        return None
+    excerpt = reader.lines <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
+    records = list(reader.head)
+    if reader.lines > len(records):
+        tail = reader.tail[reader.tail.find(b"\n") + 1 :].split(b"\n")[-50:]
+        records += [record(reader.lines - len(tail) + index + 1, data) for index, data in enumerate(tail)]
+    return infer(records, reader.timeline.current, excerpt=excerpt)
+
+
+def _failure(chosen: Spotted, rest: list[Spotted], source: str) -> DiagnosedFailure:
+    number = rank_number(chosen.rank)
+    return DiagnosedFailure(
+        chosen.class_,
+        signature(chosen.class_, chosen.exception, chosen.message, chosen.frames),
+        chosen.message or chosen.text,
+        chosen.line,
+        number if number is not None else rank_of(source),
+        chosen.asynchronous,
+        tuple(Evidence(source, other.line, other.text[:500]) for other in rest[:CONSEQUENCES]),
+        chosen.exception,
+        chosen.text,
+        chosen.rank,
+        chosen.frames,
+        source,
+    )
+
+
+def _inferred(found: Inferred, source: str) -> DiagnosedFailure:
+    text = found.record.text.strip()[:500]
+    return DiagnosedFailure(
+        found.class_,
+        signature(found.class_, "", text),
+        found.why,
+        found.record.line,
+        text=text,
+        source=source,
+        inferred=True,
+    )

@@ -1,0 +1,183 @@
+"""One pass over a log that collects its facts: stages, settings, environment, warnings and candidates for the failure.
+
+All formats look at every line that any of their patterns hits. A pattern is given up after as many hits as it can teach
+something (ranks and restarts repeat, requests repeat for hours), and then no longer stops the scan: so a gigabyte costs
+what its unknown lines cost. Where prefill and decode have been given up, the bytes before a failure are searched
+backwards for the one that was going on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ruleout.model import Stage
+from ruleout.reading.book import Book
+from ruleout.reading.formats import FORMATS, LogFormat, Says
+from ruleout.reading.lines import pieces
+from ruleout.reading.reading import LogReader, above
+from ruleout.reading.records import Record, record
+from ruleout.reading.spotted import Spotted
+from ruleout.reading.stages import StagePatterns
+from ruleout.reading.timeline import SERVING, Timeline
+from ruleout.reading.times import seconds
+from ruleout.reading.triggers import FAILURES, Searching, Trigger, compiled
+from ruleout.reading.warnings import LOOKED_AT, TRIGGER, Warnings
+
+HEAD_LINES, HEAD_BYTES, TAIL = 200, 1 << 16, 1 << 16
+"""What is kept of a log for the words around a failure: its first lines, and its last bytes."""
+_BACK = 1 << 17
+_TELLS, _STAGES, _SERVING = 25, 200, 60
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A pattern and for how many more lines it is looked for. Exactly one of `says` and `stage` or none is set."""
+
+    source: str
+    pattern: Searching
+    format: LogFormat
+    left: int
+    says: Says | None = None
+    stage: Stage | None = None
+
+
+class FactsReader(LogReader):
+    """Goes through the chunks of a log."""
+
+    def __init__(self) -> None:
+        super().__init__(StagePatterns({}))
+        self.book, self.timeline, self.warnings = Book(), Timeline(), Warnings()
+        self.head: list[Record] = []
+        self.tail = b""
+        self.last_time: float | None = None
+        self.times: dict[int, float] = {}
+        self._head_bytes, self._warnings_left = 0, LOOKED_AT
+        self._watched = list(_watched())
+        self._rebuild()
+
+    def chunk(self, chunk: bytes) -> None:
+        """Read a chunk of whole lines."""
+        if self.lines < HEAD_LINES and self._head_bytes < HEAD_BYTES:
+            for number, data in enumerate(chunk[:HEAD_BYTES].split(b"\n")[: HEAD_LINES - self.lines], self.lines + 1):
+                self.head.append(record(number, data))
+                self._head_bytes += len(data)
+        super().chunk(chunk)
+        self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
+
+    def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
+        """Read one line, which is at that position of its chunk."""
+        read = record(number, data)
+        told = False
+        if not self.failures.full:
+            known = len(self.failures.candidates)
+            stage = self._stage(chunk, position) if b"Traceback (most" in data else self.timeline.current
+            told = self.failures.line(read, stage, above(data, chunk, position, number))
+            if len(found := self.failures.candidates) > known:
+                self._candidate(found, number, chunk, position)
+        if self._any.search(data):
+            self._facts(read, data, told)
+
+    def _candidate(self, found: list[Spotted], number: int, chunk: bytes, position: int) -> None:
+        """Add to a new candidate what only the bytes above it tell: its stage while serving, and its time."""
+        if found[-1].start == number:
+            found[-1] = found[-1].at(self._stage(chunk, position))
+        if time := self._time(chunk, position):
+            self.times[found[-1].start] = time
+
+    def _facts(self, read: Record, data: bytes, told: bool) -> None:
+        if self._warnings_left and not told:
+            self._warnings_left -= 1
+            self.warnings.line(read)
+        text = read.text if b"\r" not in data else "\n".join(pieces(data))
+        raw, spent = read.raw.encode("utf-8", "replace"), not self._warnings_left and self._watching
+        body = text.encode("utf-8", "replace")
+        stages: dict[str, Stage] = {}
+        for watched in self._watched:
+            if watched.stage is not None and (told or watched.format.name in stages):
+                continue
+            found = watched.pattern.search(raw if watched.says is None and watched.stage is None else body)
+            if not found:
+                continue
+            watched.left -= 1
+            spent = spent or watched.left <= 0
+            if watched.says is not None:
+                watched.says.take(self.book, _text(found.groupdict()), text, read.line)
+            elif watched.stage is not None:
+                stages[watched.format.name] = watched.stage
+            else:
+                self.book.recognised(watched.format.name)
+        if stages and (stage := self._of_the_engine(stages)):
+            self.timeline.mark(stage, read.line, read.raw)
+        if spent:
+            self._rebuild()
+
+    def _of_the_engine(self, stages: dict[str, Stage]) -> Stage | None:
+        """Of the stages that the formats see in a line, the running engine's; any format's while that is unknown."""
+        engine = self.book.engine
+        if not engine:
+            return next(iter(stages.values()))
+        common = stages.get("")
+        return stages.get(engine) or (None if common in _OWN[engine] else common)
+
+    def _rebuild(self) -> None:
+        self._watched = [watched for watched in self._watched if watched.left > 0]
+        self._watching = bool(self._warnings_left)
+        parts = [*(TRIGGER,) * self._watching, *(_unanchored(watched.source) for watched in self._watched)]
+        self.trigger = Trigger({}, (*FAILURES, *parts))
+        self.calm = Trigger({}, parts)
+        self._any, _ = compiled(f"(?m:{'|'.join(f'(?:{part})' for part in parts)})" if parts else r"\z\A.")
+        self.trigger.start()
+        self.calm.start()
+
+    def _stage(self, chunk: bytes, position: int) -> Stage:
+        """The stage before a line: of prefill and decode, the one nearest above it."""
+        if self.timeline.current not in SERVING:
+            return self.timeline.current
+        before = chunk[max(0, position - _BACK) : position]
+        nearest = max((before.rfind(word), stage) for word, stage in _NEAREST)
+        return nearest[1] if nearest[0] >= 0 else self.timeline.current
+
+    def _time(self, chunk: bytes, position: int) -> float | None:
+        """The time of the line or of the nearest one above it that bears one."""
+        end = chunk.find(b"\n", position)
+        for line in reversed(chunk[max(0, position - 8192) : end if end > 0 else None].split(b"\n")):
+            if (time := seconds(line[:200].decode("utf-8", "replace"))) is not None:
+                return time
+        return None
+
+
+_NAMED, _BEGIN = re.compile(r"\(\?P<\w+>"), re.compile(r"(?<![\[\\])\^")
+_OWN = {form.name: {stage for stage, _ in form.stages} for form in FORMATS}
+_NEAREST = ((b"Prefill batch", Stage.PREFILL), (b"Decode batch", Stage.DECODE))
+
+
+def _watched() -> list[_Watched]:
+    found = []
+    for form in FORMATS:
+        found += [_Watched(p, compiled(f"(?m:{p})")[0], form, _TELLS) for p in form.tells]
+        for stage, p in form.stages:
+            left = _SERVING if stage in SERVING else _STAGES
+            found.append(_Watched(p, compiled(f"(?m:{p})")[0], form, left, None, stage))
+        found += [_Watched(s.pattern, _capturing(s.pattern), form, s.often, s) for s in form.says]
+    return found
+
+
+def _capturing(pattern: str) -> Searching:
+    return compiled(f"(?m:{pattern})", captures=True)[0]
+
+
+def _text(groups: Mapping[Any, bytes | None]) -> dict[str, str]:
+    """Named groups as text: RE2 names the groups of a bytes pattern in bytes."""
+    return {
+        name.decode() if isinstance(name, bytes) else name: value.decode("utf-8", "replace")
+        for name, value in groups.items()
+        if value is not None
+    }
+
+
+def _unanchored(pattern: str) -> str:
+    """For the scan: without names, and with a logger's or a container's prefix before what begins the line."""
+    return _BEGIN.sub(r"(?:^|[\]|:)\"ZFP0-9] *)", _NAMED.sub("(?:", pattern))

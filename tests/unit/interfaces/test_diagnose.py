@@ -1,0 +1,209 @@
+"""`ruleout diagnose` as a verb: what it exits with, what it says of what cannot be read, and that its screen fits."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ruleout.interfaces.cli.diagnosis import printable, screen
+from ruleout.interfaces.cli.main import run
+from ruleout.model import (
+    ChosenBy,
+    DiagnosedFailure,
+    Diagnosis,
+    EngineId,
+    Environment,
+    Evidence,
+    FailureClass,
+    LogOutcome,
+    LogSource,
+    LogWarning,
+    Setting,
+    Stage,
+    StageSpan,
+)
+
+FIXTURES = Path(__file__).parents[1] / "reading" / "fixtures"
+CRASH = FIXTURES / "sglang-device-assert.log"
+
+FULL = Diagnosis(
+    EngineId("sglang", "0.5.9"),
+    LogOutcome.CRASH,
+    Stage.DECODE,
+    tuple(StageSpan(stage, 10 * n, 12.0 * n) for n, stage in enumerate(Stage, 1) if stage is not Stage.UNKNOWN),
+    DiagnosedFailure(
+        FailureClass.DEVICE_SIDE_ASSERT,
+        "5f2c00000000",
+        "Assertion `probability tensor contains either inf, nan or element < 0` failed. " * 4,
+        812,
+        0,
+        True,
+        tuple(Evidence("server.log", 840 + n, "consequence " * 30) for n in range(9)),
+        "RuntimeError",
+        "[2025-11-29 20:41:31 TP0] /pytorch/aten/src/ATen/native/cuda/TensorCompare.cu:112: block: [0,0,0] " * 3,
+        "TP0",
+        ("model_runner.py:forward", "sampler.py:forward"),
+        "server.log",
+    ),
+    Environment(
+        gpu="NVIDIA RTX PRO 6000 Blackwell Server Edition", sm="120", gpus=8, tp=8, dp=8, ep=8,
+        quantization="modelopt_fp4", model="/models/zai-org/GLM-5-NVFP4-with-a-long-name", model_type="glm_moe_dsa",
+    ),
+    tuple(Setting(f"kv_cache_dtype_{n}", "auto", "fp8_e4m3" * 20, ChosenBy.ENGINE, 44, "server.log") for n in range(30))
+    + tuple(Setting(f"flag_{n}", "value" * 30, None, ChosenBy.USER, 2, "server.log") for n in range(30)),
+    tuple(LogWarning(12 + n, "warning " * 40, source="server.log") for n in range(40)),
+    reason="the log reports a failure",
+    sources=(LogSource("a-folder/" * 30 + "server.log", 1214, 99, truncated=True),),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    import signal
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert run(["diagnose", "--json", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    parsed: dict[str, object] = json.loads(out)
+    return parsed
+
+
+def test_a_failing_log_that_could_be_read_is_a_job_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", str(CRASH)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "device-side assert" in out
+    assert "reported late" in out
+
+
+def test_the_document_begins_with_its_schema_and_has_every_key_of_the_contract(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = document(capsys, str(CRASH))
+    assert list(found)[:13] == [
+        "schema", "engine", "outcome", "stage", "stages", "failure", "environment", "settings", "warnings", "suspects",
+        "unexplained", "never_varied", "next",
+    ]  # fmt: skip
+    assert found["schema"] == "ruleout.diagnosis/1"
+    assert found["suspects"] == found["never_varied"] == found["next"] == []
+    assert isinstance(found["failure"], dict)
+    assert found["failure"]["class"] == "device_side_assert"
+
+
+def test_standard_input_is_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = CRASH.read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert document(capsys, "-")["outcome"] == "crash"
+
+
+def test_a_compressed_log_says_what_the_log_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "server.log.gz"
+    path.write_bytes(gzip.compress(CRASH.read_bytes()))
+    plain, packed = document(capsys, str(CRASH)), document(capsys, str(path))
+    assert isinstance(plain["failure"], dict)
+    assert isinstance(packed["failure"], dict)
+    assert plain["failure"]["signature"] == packed["failure"]["signature"]
+
+
+def test_a_folder_of_rank_logs_is_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ranks").mkdir()
+    (tmp_path / "ranks" / "rank0.log").write_text("INFO 11-29 16:25:30 [a.py:9] all is well\n")
+    (tmp_path / "ranks" / "rank1.log").write_bytes(CRASH.read_bytes())
+    found = document(capsys, str(tmp_path / "ranks"))
+    assert isinstance(found["failure"], dict)
+    assert found["failure"]["source"] == "rank1.log"
+    assert run(["diagnose", str(tmp_path / "ranks")]) == 0
+    assert "rank1.log:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\0" * 5000, bytes(range(256)) * 40])
+def test_what_is_no_log_is_told_as_such(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(content)
+    assert run(["diagnose", str(path)]) == 0
+    assert "Nothing recognised" in capsys.readouterr().out
+    assert document(capsys, str(path))["failure"] is None
+
+
+def test_what_cannot_be_read_is_an_error_of_two_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    for wrong in (str(tmp_path / "missing.log"), str(tmp_path / "empty")):
+        assert run(["diagnose", wrong]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert len(err.splitlines()) == 2
+        assert wrong in err
+    assert run(["diagnose"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_name_that_is_no_text_harms_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "caf\udce9.log"
+    path.write_bytes(CRASH.read_bytes())
+    document(capsys, str(path))
+    assert run(["diagnose", str(path)]) == 0
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_the_fullest_answer_fits_one_screen(width: int) -> None:
+    rows = [text for text, _ in screen(FULL, width)]
+    assert len(rows) <= 23 or width < 80
+    assert max(map(len, rows)) <= width
+
+
+def test_the_conclusion_comes_first_and_names_its_line() -> None:
+    rows = [text for text, _ in screen(FULL, 100)]
+    text = "\n".join(rows)
+    assert rows[rows.index("") + 1] == "✗ Crashed in decode: device-side assert"
+    assert "line 812, TP0" in text
+    assert "reported late: the stack below it (sampler.py:forward)" in text
+    assert "asked for auto" in text
+    assert "and 39 more (--json)" in text
+
+
+@pytest.mark.parametrize("outcome", list(LogOutcome))
+def test_every_outcome_has_its_words(outcome: LogOutcome) -> None:
+    for diagnosis in (
+        replace(FULL, outcome=outcome),
+        replace(FULL, outcome=outcome, failure=None, stage=Stage.UNKNOWN),
+    ):
+        rows = [text for text, _ in screen(diagnosis, 80)]
+        assert any(row[:1] in "✗✓?" for row in rows if row)
+
+
+def test_a_class_that_the_outcome_says_already_is_not_said_twice() -> None:
+    assert FULL.failure is not None
+    hang = replace(FULL, outcome=LogOutcome.HANG, failure=replace(FULL.failure, class_=FailureClass.HANG))
+    assert "✗ Hung in decode" in [text for text, _ in screen(hang, 80)]
+
+
+def test_a_conclusion_that_no_line_says_is_told_as_one() -> None:
+    assert FULL.failure is not None
+    failure = replace(FULL.failure, inferred=True, class_=FailureClass.WRONG_OUTPUT)
+    guessed = replace(FULL, outcome=LogOutcome.WRONG_OUTPUT, failure=failure)
+    assert "? No line tells of a failure; most likely: wrong output in decode" in [t for t, _ in screen(guessed, 80)]
+
+
+def test_a_healthy_log_is_called_so() -> None:
+    rows = [text for text, _ in screen(replace(FULL, outcome=LogOutcome.HEALTHY, failure=None), 80)]
+    assert "✓ Healthy: nothing failed; it came as far as decode" in rows
+
+
+def test_nothing_that_would_move_a_terminal_is_printed() -> None:
+    assert printable("a\x1b[2Jb\x07\x9bc\u202e", "utf-8") == "a [2Jb  c "
+    assert printable("✗ ok", "ascii") == "? ok"
