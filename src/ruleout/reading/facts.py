@@ -29,6 +29,10 @@ from ruleout.reading.warnings import LOOKED_AT, TRIGGER, Warnings
 HEAD_LINES, HEAD_BYTES, TAIL = 200, 1 << 16, 1 << 16
 """What is kept of a log for the words around a failure: its first lines, and its last bytes."""
 _BACK = 1 << 17
+_DULL, _LONGEST = 20_000, 500
+_VARIES = re.compile(rb"\d+(?:[:.,\-/]\d+)+|[0-9a-f]{16,}|\d{4,}")
+"""Times, dates, addresses, ports, sizes, identifiers: lines that differ in these only are alike. Statuses, exit codes
+and ranks are shorter, and count."""
 _TELLS, _STAGES, _SERVING = 25, 200, 60
 
 
@@ -55,6 +59,7 @@ class FactsReader(LogReader):
         self.last_time: float | None = None
         self.times: dict[int, float] = {}
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
+        self._dull: set[bytes] = set()
         self._watched = list(_watched())
         self._rebuild()
 
@@ -68,9 +73,19 @@ class FactsReader(LogReader):
         self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
 
     def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
-        """Read one line, which is at that position of its chunk."""
-        read = record(number, data)
-        told = False
+        """Read one line, which is at that position of its chunk, unless one just like it has changed nothing."""
+        if len(data) > _LONGEST or b"ssert" in data or self.failures.busy:
+            self._line(number, data, chunk, position)
+            return
+        shape = _VARIES.sub(b"#", data)
+        if shape in self._dull:
+            return
+        if self._line(number, data, chunk, position) and len(self._dull) < _DULL:
+            self._dull.add(shape)
+
+    def _line(self, number: int, data: bytes, chunk: bytes, position: int) -> bool:
+        """Read one line; whether it has changed nothing, nor would another like it."""
+        before, read, told = self.failures.state, record(number, data), False
         if not self.failures.full:
             known = len(self.failures.candidates)
             stage = self._stage(chunk, position) if b"Traceback (most" in data else self.timeline.current
@@ -79,6 +94,8 @@ class FactsReader(LogReader):
                 self._candidate(found, number, chunk, position)
         if self._any.search(data):
             self._facts(read, data, told)
+            return False
+        return (not told or self.failures.dropped) and self.failures.state == before and not self.failures.busy
 
     def _candidate(self, found: list[Spotted], number: int, chunk: bytes, position: int) -> None:
         """Add to a new candidate what only the bytes above it tell: its stage while serving, and its time."""

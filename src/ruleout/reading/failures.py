@@ -66,11 +66,18 @@ class Failures:
         self._room = dict(KEPT)
         self._seen: dict[tuple[str, str], int] = {}
         self._repeats = 0
+        self.dropped = False
+        """The last line told of a failure of a kind for which there is no more room."""
 
     @property
     def busy(self) -> bool:
         """The next lines have to be read one by one."""
         return not self.full and (self._tracebacks.busy or self._pending is not None)
+
+    @property
+    def state(self) -> tuple[int, int, bool]:
+        """Differs before and after a line that has changed anything, or `busy` does."""
+        return len(self.candidates), self._repeats, self._stopping
 
     @property
     def full(self) -> bool:
@@ -79,6 +86,7 @@ class Failures:
 
     def line(self, record: Record, stage: Stage, before: Record | None = None) -> bool:
         """Read a line in that stage; `before` is the line above a traceback's header. True: it tells of a failure."""
+        self.dropped = False
         if self.full:
             self._pending = None
             return False
@@ -174,7 +182,9 @@ class Failures:
                 decided = before if before.exception and before.line < spotted.line else spotted
                 self.candidates[told_by] = replace(decided, start=spotted.start, stage=spotted.stage)
             self._repeats += spotted.weight is Weight.STRONG
-        elif self._room[spotted.weight]:
+        elif not self._room[spotted.weight]:
+            self.dropped = True
+        else:
             self._seen[spotted.exception, spotted.message] = len(self.candidates)
             self._room[spotted.weight] -= 1
             self.candidates.append(spotted)

@@ -80,7 +80,7 @@ def weigh(class_: FailureClass, exception: str, message: str) -> Weight:
 
 def spot(record: Record) -> Spotted | None:
     """The failure that a line tells of, if it does."""
-    text = record.text.strip()[:4000]
+    text = record.text[:2000].strip()[:1000]
     if CONSEQUENCE.search(text) and telling(text) is None:
         return _spotted(record, FailureClass.OTHER, "", text, Weight.CONSEQUENCE)
     if record.harmless:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 MOST = 1024
 """Files of a folder that are read."""
@@ -49,15 +49,32 @@ class Unpacked(io.RawIOBase):
 
 
 def expand(sources: Sequence[Path | Stream]) -> list[Path | Stream]:
-    """The sources, with each folder replaced by the logs in it, by name (numbers counted as such)."""
+    """The sources, with each folder replaced by the logs in it, by name (numbers counted as such).
+
+    Raises ValueError for a folder in which there is none.
+    """
     found: list[Path | Stream] = []
     for source in sources:
         if isinstance(source, Path) and source.is_dir():
             files = [path for path in sorted(source.rglob("*"), key=_natural) if path.is_file()]
-            found += [path for path in files if _LOG.search(path.name)][:MOST] or files[:MOST]
+            logs = [path for path in files if _LOG.search(path.name)] or _texts(source)
+            if not logs:
+                raise ValueError(f"no log in {source}")
+            found += logs[:MOST]
         else:
             found.append(source)
     return found
+
+
+def _texts(folder: Path) -> list[Path]:
+    """Files right in a folder that are text, whatever they are called."""
+    files = sorted((path for path in folder.iterdir() if path.is_file()), key=_natural)
+    return [path for path in files[:MOST] if path.stat().st_size and b"\0" not in _beginning(path)]
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(1024)
 
 
 def rank_of(name: str) -> int | None:
@@ -70,12 +87,16 @@ def rank_of(name: str) -> int | None:
 def opened(source: Path | Stream) -> Iterator[BinaryIO | Unpacked]:
     """The source's bytes. Raises OSError when a file cannot be read."""
     if isinstance(source, Stream):
-        yield source.bytes
+        yield _unpacked(source.bytes)
         return
     with source.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-        stream.seek(0)
-        yield Unpacked(stream) if packed else stream
+        yield _unpacked(stream)
+
+
+def _unpacked(stream: BinaryIO) -> BinaryIO | Unpacked:
+    """The stream, or what is packed in it. It need not be seekable: pipes are logs too."""
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
+    return Unpacked(buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -105,8 +107,11 @@ def test_the_document_begins_with_its_schema_and_has_every_key_of_the_contract(
     assert found["failure"]["class"] == "device_side_assert"
 
 
-def test_standard_input_is_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    data = CRASH.read_bytes()
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input_is_a_log(
+    packed: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = gzip.compress(CRASH.read_bytes()) if packed else CRASH.read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert document(capsys, "-")["outcome"] == "crash"
 
@@ -120,6 +125,17 @@ def test_a_compressed_log_says_what_the_log_says(tmp_path: Path, capsys: pytest.
     assert plain["failure"]["signature"] == packed["failure"]["signature"]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_is_a_log(packed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    data = gzip.compress(CRASH.read_bytes()) if packed else CRASH.read_bytes()
+    writer = threading.Thread(target=path.write_bytes, args=(data,))
+    writer.start()
+    assert document(capsys, str(path))["outcome"] == "crash"
+    writer.join()
+
+
 def test_a_folder_of_rank_logs_is_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ranks").mkdir()
     (tmp_path / "ranks" / "rank0.log").write_text("INFO 11-29 16:25:30 [a.py:9] all is well\n")
@@ -131,7 +147,10 @@ def test_a_folder_of_rank_logs_is_one_run(tmp_path: Path, capsys: pytest.Capture
     assert "rank1.log:" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\0" * 5000, bytes(range(256)) * 40])
+ACCOUNTS = b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\0" * 5000, bytes(range(256)) * 40, ACCOUNTS])
 def test_what_is_no_log_is_told_as_such(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "server.log"
     path.write_bytes(content)
@@ -142,7 +161,9 @@ def test_what_is_no_log_is_told_as_such(content: bytes, tmp_path: Path, capsys: 
 
 def test_what_cannot_be_read_is_an_error_of_two_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").mkdir()
-    for wrong in (str(tmp_path / "missing.log"), str(tmp_path / "empty")):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "model.safetensors").write_bytes(b"\0" * 100)
+    for wrong in (str(tmp_path / "missing.log"), str(tmp_path / "empty"), str(tmp_path / "models")):
         assert run(["diagnose", wrong]) == 2
         out, err = capsys.readouterr()
         assert out == ""
