@@ -11,7 +11,8 @@ from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
-from ruleout.investigation.casefile import read_case, seconds
+from ruleout.investigation.casefile import read_case
+from ruleout.investigation.caseschema import seconds
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.session import find
 from ruleout.investigation.session import investigate as run_investigation
