@@ -18,6 +18,7 @@ from ruleout.investigation.session import find
 from ruleout.investigation.session import investigate as run_investigation
 from ruleout.model import Budget, Case, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
+from ruleout.report.page import page
 from ruleout.runners.local import LocalRunner
 
 EXITS = {
@@ -103,8 +104,9 @@ def conduct(case: Case, text: str, folder: Folder, budget: Budget, *, resume: bo
 
 
 def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
-    """Write FINDINGS.md and print the answer."""
+    """Write FINDINGS.md and report.html, and print the answer."""
     write_whole(folder.findings, findings(case, verdict))
+    write_whole(folder.report, page(case, verdict))
     if as_json:
         tell_json(verdict_document(verdict, case.name, str(folder.path)))
     else:
