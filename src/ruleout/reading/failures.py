@@ -34,6 +34,8 @@ _REFUSED = re.compile(
     r"|[Bb]ad [Rr]equest"
 )
 """Lines above the stack of a request that asked for what cannot be had."""
+_DIES = re.compile(r"hit an exception|fatal error|failed to start|(?:[Ee]rror|[Ee]xception) in [\w ]*\bloop\b")
+"""A process's word that it ends with the exception below."""
 _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
 """An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
@@ -58,6 +60,7 @@ class Failures:
         self._stages: dict[int, Stage] = {}
         self._requests: set[int] = set()
         self._dropped: set[int] = set()
+        self._deadly: set[int] = set()
         self._pending: Record | None = None
         self._asserted: Record | None = None
         self._stopping = False
@@ -132,6 +135,8 @@ class Failures:
         self._stages[record.line] = stage
         if before and CONSEQUENCE.search(before.text) and "ASGI" in before.text:
             self._requests.add(record.line)
+        if _DIES.search(record.text) or (before and _DIES.search(before.text)):
+            self._deadly.add(record.line)
         tried = before and (_TRIED if before.level == "WARNING" else _REFUSED).search(before.text)
         if record.harmless or tried:
             self._dropped.add(record.line)
@@ -163,10 +168,12 @@ class Failures:
             dropped, request = start in self._dropped, start in self._requests
             self._dropped.discard(start)
             self._requests.discard(start)
+            deadly = start in self._deadly
+            self._deadly.discard(start)
             if not dropped and (spotted := decide(block)):
                 if request and spotted.class_ is FailureClass.OTHER:
                     spotted = replace(spotted, weight=Weight.WEAK)
-                self._add(spotted.at(stage))
+                self._add(replace(spotted, stage=stage, deadly=deadly))
             if not self._tracebacks.busy:
                 self._stages.clear()
         self._tracebacks.done.clear()

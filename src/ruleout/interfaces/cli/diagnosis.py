@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
-from ruleout.model.diagnosis import ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
+from ruleout.model.diagnosis import SURVIVED, ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
 from ruleout.report import diagnosis as words
 
 LABEL = 21
@@ -128,8 +128,10 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if diagnosis.failure and diagnosis.failure.consequences:
         follows = [(c.line, c.source, c.text) for c in diagnosis.failure.consequences]
         yield "Followed from it", _first(_quoted(follows, diagnosis), CONSEQUENCES, room)
-    if diagnosis.warnings:
-        warned = [(w.line, w.source, w.text) for w in diagnosis.warnings]
+    over = [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why == SURVIVED]
+    if over:
+        yield "Survived", _first(_quoted(over, diagnosis), WARNINGS, room)
+    if warned := [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why != SURVIVED]:
         yield "Warns, not weighed", _first(_quoted(warned, diagnosis), WARNINGS, room)
 
 
