@@ -67,7 +67,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     survived = reader.lives.survived(candidates)
     chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
-    silent = of_silence(timeline, reader.tail, engine, reader.lines)
+    silent = of_silence(timeline, reader.tail, engine, reader.lines, reader.lives.last < reader.failures.interrupted)
     if not chosen and silent.outcome is LogOutcome.STOPPED:
         chosen, rest = first(of_requests(survived))
         survived = [c for c in survived if c.start != (chosen and chosen.start)]

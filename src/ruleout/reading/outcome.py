@@ -61,8 +61,10 @@ def of_requests(survived: Sequence[Spotted]) -> list[Spotted]:
     return [c for c in survived if c.weight is Weight.WEAK and c.stage in AFTER_READY]
 
 
-def of_silence(timeline: Timeline, tail: bytes, engine: str, lines: int) -> Judged:
+def of_silence(timeline: Timeline, tail: bytes, engine: str, lines: int, interrupted: bool = False) -> Judged:
     """How a run ended in which nothing failed."""
+    if interrupted:
+        return Judged(LogOutcome.STOPPED, "it was interrupted from the keyboard, nothing failed before")
     if _SHUT_DOWN.search(tail):
         return Judged(LogOutcome.STOPPED, "it was shut down in order, nothing failed before")
     began = {span.name for span in timeline.spans}

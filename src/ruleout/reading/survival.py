@@ -46,6 +46,11 @@ class Lives:
         if not self._alive or line > self._alive[-1]:
             self._alive.append(line)
 
+    @property
+    def last(self) -> int:
+        """The line of the last sign of life or of the last start, 0 when there is none."""
+        return max((*self._alive[-1:], *self._starts[-1:]), default=0)
+
     def began(self, line: int) -> None:
         """The server starts anew."""
         self._starts.append(line)

@@ -255,3 +255,10 @@ def test_a_standard_input_without_end_is_refused_and_an_empty_one_is_read(monkey
     with Path(os.devnull).open() as empty:
         monkeypatch.setattr(sys, "stdin", empty)
         assert run(["diagnose", "-"]) == 0
+
+
+@pytest.mark.parametrize("width", [40, 50, 64, 80, 100])
+def test_the_path_always_ends_with_the_last_stage(width: int) -> None:
+    rows = [text for text, _ in screen(FULL, width)]
+    begin = next(n for n, row in enumerate(rows) if row.startswith("Came through"))
+    assert f"{FULL.stages[-1].name}:" in " ".join(rows[begin : begin + 2])

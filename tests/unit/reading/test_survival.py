@@ -84,3 +84,38 @@ def test_the_crash_after_a_survived_exception_is_the_failure() -> None:
 def test_a_request_that_fails_as_the_last_thing_of_a_log_is_told_and_is_no_failure_of_the_run() -> None:
     found = read(START + LOADS + READY + ANSWERED + ASGI + REQUEST.replace("ValueError", "starlette.HTTPException"))
     assert found.failure is None or found.outcome is not LogOutcome.HEALTHY
+
+
+@pytest.mark.parametrize("log", ["Killed\n", "[12345.678] Out of memory: Killed process 4242 (python3) total-vm:8kB\n"])
+def test_a_kill_alone_does_not_say_in_which_stage(log: str) -> None:
+    found = read(log)
+    assert (found.outcome, found.stage) == (LogOutcome.KILLED, "unknown")
+
+
+def test_python_s_own_dump_gives_the_place_of_the_thread_that_died() -> None:
+    dump = (
+        'Fatal Python error: Segmentation fault\n\nThread 0x0001 (most recent call first):\n  File "/x/threading.py", '
+    )
+    dump += (
+        'line 3 in wait\n\nCurrent thread 0x0002 (most recent call first):\n  File "/x/fused_moe.py", line 88 in run\n'
+    )
+    dump += '  File "/x/layer.py", line 8 in forward\n'
+    for rest in ("", "./run.sh: line 3: 77 Segmentation fault      (core dumped) python -m x\n"):
+        found = read(START + LOADS + dump + rest).failure
+        assert found
+        assert (found.frames, found.line) == (("layer.py:forward", "fused_moe.py:run"), 3)
+
+
+def test_an_interrupt_from_the_keyboard_is_its_operator_s_stop_unless_the_run_went_on() -> None:
+    trace = 'Traceback (most recent call last):\n  File "/x/launch.py", line 30, in <module>\n    run()\n'
+    trace += "KeyboardInterrupt\n"
+    found = read(START + LOADS + trace)
+    assert (found.outcome, found.failure, found.stage) == (LogOutcome.STOPPED, None, "weight_load")
+    assert read(START + LOADS + trace + START + LOADS + READY).outcome is LogOutcome.HEALTHY
+
+
+@pytest.mark.parametrize("code", ["Failed core proc(s): {'EngineCore_DP0': -9}", "exit code: -9", "exitcode: -9"])
+def test_a_worker_that_died_of_signal_9_was_killed(code: str) -> None:
+    died = "ERROR 01-01 00:00:00 [multiproc_executor.py:230] Worker proc VllmWorker-2 died unexpectedly\n"
+    found = read(START + LOADS + died + f"RuntimeError: Engine core initialization failed. {code}\n")
+    assert found.outcome is LogOutcome.KILLED
