@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
-from ruleout.model.diagnosis import ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
+from ruleout.model.diagnosis import SURVIVED, ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
 from ruleout.report import diagnosis as words
 
 LABEL = 21
@@ -109,10 +109,7 @@ def _adds(diagnosis: Diagnosis) -> bool:
 def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]]]:
     room = width - LABEL
     if diagnosis.stages:
-        path = _wrapped(_path(diagnosis.stages), room, 0, PATH_ROWS + 1)
-        if len(path) > PATH_ROWS:  # what came last tells more than what came first
-            path = _wrapped("… › " + _path(diagnosis.stages[-6:]), room, 0, PATH_ROWS)
-        yield "Came through", path
+        yield "Came through", _fitted(diagnosis.stages, room)
     own = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
     own.sort(key=lambda s: (not any(part in s.name for part in TELLING), s.requested is None))
     if own:
@@ -128,9 +125,21 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if diagnosis.failure and diagnosis.failure.consequences:
         follows = [(c.line, c.source, c.text) for c in diagnosis.failure.consequences]
         yield "Followed from it", _first(_quoted(follows, diagnosis), CONSEQUENCES, room)
-    if diagnosis.warnings:
-        warned = [(w.line, w.source, w.text) for w in diagnosis.warnings]
+    over = [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why == SURVIVED]
+    if over:
+        yield "Survived", _first(_quoted(over, diagnosis), WARNINGS, room)
+    if warned := [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why != SURVIVED]:
         yield "Warns, not weighed", _first(_quoted(warned, diagnosis), WARNINGS, room)
+
+
+def _fitted(stages: Sequence[StageSpan], room: int) -> list[str]:
+    """The path in as many rows as there are for it: what came last tells more than what came first."""
+    path = _wrapped(_path(stages), room, 0, PATH_ROWS + 1)
+    first = 1
+    while len(path) > PATH_ROWS and first < len(stages):
+        path = _wrapped("… › " + _path(stages[first:]), room, 0, PATH_ROWS + 1)
+        first += 1
+    return path[:PATH_ROWS]
 
 
 def _path(stages: Sequence[StageSpan]) -> str:
