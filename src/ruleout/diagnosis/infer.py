@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.clues import CLUES, Clue
 from ruleout.diagnosis.components import COMPONENTS
@@ -83,15 +83,23 @@ def probabilities(
     return {c: (1 - left) * weight / total for c, weight in weights.items()}
 
 
-def suspects(view: View) -> list[Suspect]:
-    """The suspects of a run that failed, best first; what they lack to 1 is unexplained."""
+def suspects(view: View) -> tuple[list[Suspect], float]:
+    """All suspects of a run that failed, best first, and what is left unexplained; together they add up to 1."""
     failure = view.diagnosis.failure
     if failure is None:
-        return []
+        return [], 0.0
     found = clues_in(view)
-    likely = probabilities(scores(failure.class_, found), unexplained(found), inferred=failure.inferred)
+    left = unexplained(found)
+    likely = probabilities(scores(failure.class_, found), left, inferred=failure.inferred)
     ordered = sorted(likely.items(), key=lambda item: -item[1])
-    return [_suspect(view, component, p, found) for component, p in ordered[:MOST] if p >= LEAST]
+    return [_suspect(view, component, p, found) for component, p in ordered], left
+
+
+def named(found: Sequence[Suspect]) -> tuple[list[Suspect], float]:
+    """The suspects that are worth a name, and the probability of the rest and of none."""
+    kept = [suspect for suspect in found if suspect.probability >= LEAST][:MOST]
+    kept = [replace(suspect, probability=round(suspect.probability, 4)) for suspect in kept]
+    return kept, round(1.0 - sum(suspect.probability for suspect in kept), 4)
 
 
 def _suspect(view: View, component: Component, probability: float, found: Sequence[Found]) -> Suspect:
@@ -103,9 +111,7 @@ def _suspect(view: View, component: Component, probability: float, found: Sequen
     evidence = {(e.source, e.line): e for e in (f.evidence for f in own) if e.line}
     first = Evidence(failure.source, failure.line, failure.text[:500])
     evidence.setdefault((first.source, first.line), first)
-    return Suspect(
-        component, claim, round(probability, 4), evidence=tuple(evidence.values())[:4], test=_test(view, component)
-    )
+    return Suspect(component, claim, probability, evidence=tuple(evidence.values())[:4], test=_test(view, component))
 
 
 def _test(view: View, component: Component) -> str:

@@ -25,6 +25,7 @@ class Place(StrEnum):
 
     FAILURE = "failure"
     NEAR = "near"
+    WHOLE = "whole"  # near, with the names of models
     LINES = "lines"
     SETTINGS = "settings"
     ENVIRONMENT = "environment"
@@ -53,9 +54,8 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
         parts = [failure.text, f"{failure.exception}: {failure.message}", *failure.frames]
         said = tuple(Evidence(failure.source, failure.line, part[:LONGEST]) for part in parts if part)
     names = [n for n in (diagnosis.environment.model_type, diagnosis.environment.model) if n and len(n) > 3]
-    said = tuple(_without(names, e) for e in said)
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
-    kept = [_without(names, e) for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
+    kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
     source = diagnosis.sources[0].name if diagnosis.sources else ""
     settings = [
         Evidence(s.source or source, s.line, f"{s.name}={s.resolved if s.resolved is not None else s.requested}")
@@ -69,8 +69,9 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     return View(
         diagnosis,
         {
-            Place.FAILURE: said,
-            Place.NEAR: (*said, *kept),
+            Place.FAILURE: tuple(_without(names, e) for e in said),
+            Place.NEAR: tuple(_without(names, e) for e in (*said, *kept)),
+            Place.WHOLE: (*said, *kept),
             Place.LINES: tuple(lines) or tuple(kept),
             Place.SETTINGS: tuple(settings),
             Place.ENVIRONMENT: tuple(environment),

@@ -263,3 +263,23 @@ def test_suspects_come_right_after_the_failure_and_add_up() -> None:
 def test_nothing_that_would_move_a_terminal_is_printed() -> None:
     assert printable("a\x1b[2Jb\x07\x9bc\u202e", "utf-8") == "a [2Jb  c "
     assert printable("✗ ok", "ascii") == "? ok"
+
+
+def test_the_catalogue_can_be_listed_shown_and_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["rules", "list"]) == 0
+    assert "triton-shared-memory" in capsys.readouterr().out
+    assert run(["rules", "show", "triton-shared-memory"]) == 0
+    assert "https://github.com/triton-lang/triton" in capsys.readouterr().out
+    assert run(["rules", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "ruleout.rules/1"
+    assert run(["rules", "test"]) == 0
+    assert capsys.readouterr().out.startswith("✓")
+    assert run(["rules", "show", "no-such-rule"]) == 2
+    assert run(["rules", "test", str(tmp_path / "missing.yaml")]) == 2
+
+
+def test_without_rules_no_suspect_names_one(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "--no-rules", str(CRASH))
+    assert isinstance(found["suspects"], list)
+    assert found["suspects"]
+    assert not any(suspect["rule"] for suspect in found["suspects"])

@@ -14,7 +14,8 @@ from ruleout.model.errors import UsageError
 @click.command()
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def diagnose(logs: tuple[str, ...], as_json: bool) -> int:
+@click.option("--no-rules", "generic", is_flag=True, help="Conclude without the catalogue of known failures.")
+def diagnose(logs: tuple[str, ...], as_json: bool, generic: bool) -> int:
     """Read the LOGs of one run: what ran, how far it came, what failed first, why most likely, what to try next.
 
     A LOG is a file (plain or gz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines will
@@ -32,7 +33,7 @@ def diagnose(logs: tuple[str, ...], as_json: bool) -> int:
         raise UsageError(f"{name}: {problem.strerror or problem}", "Name a log that can be read.") from None
     except ValueError:
         raise UsageError(f"{', '.join(logs)}: no log in there", "Name the log files themselves.") from None
-    diagnosis = diagnosed(run.diagnosis, run.near, run.lines)
+    diagnosis = diagnosed(run.diagnosis, run.near, run.lines, rules=not generic)
     if as_json:
         from ruleout.interfaces.cli.streams import tell_json
 
