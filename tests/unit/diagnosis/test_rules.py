@@ -71,7 +71,8 @@ def test_no_rule_fires_on_a_log_in_which_nothing_failed(path: Path) -> None:
     run = read_run([path])
     if run.diagnosis.outcome in (LogOutcome.HEALTHY, LogOutcome.STOPPED):
         assert matches(catalogue(), view(run.diagnosis, run.near, run.lines)) == []
-        assert diagnosed(run.diagnosis, run.near, run.lines).suspects == ()
+        found = diagnosed(run.diagnosis, run.near, run.lines)
+        assert found.failure or not found.suspects  # of a server that was stopped, a request may have failed
 
 
 def test_a_rule_takes_probability_and_leaves_the_rest_its_share(tmp_path: Path) -> None:
