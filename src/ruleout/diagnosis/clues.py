@@ -371,6 +371,13 @@ CLUES: tuple[Clue, ...] = (
         {C.USER_CONFIG: 2.5, C.ATTENTION_BACKEND: -1.0},
         "the engine does not know what was asked for",
     ),
+    _clue(
+        SAID,
+        r"(?i)validation error|Field '\w+' expected|expected \w+, got NoneType|directory not found|Invalid config",
+        {C.USER_CONFIG: 1.5, C.TRANSFORMERS_VERSION: 0.8},
+        "a field of the configuration is missing or of another type",
+        {F.INCOMPATIBLE_CONFIG_ASSERT, F.OTHER, F.IMPORT_ABI},
+    ),
     # Libraries below the engine.
     _clue(
         NEAR,

@@ -13,7 +13,8 @@ from ruleout.diagnosis.view import view
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
 
-STEPS = 3
+STEPS, WORTH_TRYING = 3, 0.08
+"""How many steps are proposed, and how likely a suspect must be to be worth one; the first always is."""
 
 
 def diagnosed(
@@ -40,6 +41,8 @@ def _next(diagnosis: Diagnosis, found: Sequence[Suspect]) -> tuple[ProposedStep,
     """For each of the first suspects, the trial or the look that would refute it; none twice."""
     steps: list[ProposedStep] = []
     for suspect in found:
+        if steps and suspect.probability < WORTH_TRYING:
+            break
         change, why = _change(diagnosis, suspect), _why(suspect)
         if change:
             flags = " ".join(f"{flag} {level}".strip() for flag, level in change.items())

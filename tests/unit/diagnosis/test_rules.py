@@ -21,7 +21,7 @@ from ruleout.reading.diagnose import read_run
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "tests" / "unit" / "reading" / "fixtures"
-LAB = Path(os.environ.get("RULEOUT_LAB") or ROOT.parent / "shared" / "lab") / "logs"
+LAB = Path(os.environ.get("RULEOUT_LAB_LOGS") or ROOT.parent / "shared" / "lab" / "logs")
 LOGS = [*sorted(FIXTURES.glob("*.log")), *sorted(LAB.glob("*.log"))]
 
 GOOD = """
