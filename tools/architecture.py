@@ -16,6 +16,7 @@ MARK = "## Every module in a line\n"
 PACKAGES = (
     "model",
     "reading",
+    "diagnosis",
     "engines",
     "agent",
     "runners",

@@ -1,22 +1,24 @@
 """All the facts of one run's logs, with their addresses: what ran, with which settings, how far, what failed first.
 
 `read_facts([Path("server.log")])`, a folder of rank logs, or a stream: all given sources are one run. No experiment is
-made and no cause is concluded; `suspects` and `next` stay empty.
+made and no cause is concluded; `suspects` and `next` stay empty. `read_run` adds the lines from which one may conclude:
+those around the failure and those that some format knows, or all of an excerpt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import SURVIVED, DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource, LogWarning
 from ruleout.reading.commands import continued
-from ruleout.reading.facts import FactsReader
+from ruleout.reading.facts import KEPT, FactsReader
 from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
 from ruleout.reading.lines import chunks
+from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
 from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
 from ruleout.reading.placing import place, rank_number, refined
@@ -27,7 +29,21 @@ from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted
 from ruleout.reading.surroundings import environment_of
 
-__all__ = ["Stream", "read_facts"]
+__all__ = ["Run", "Stream", "read_facts", "read_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The facts of a run, and the lines worth a closer look, in order and each once.
+
+    Attributes:
+        near: the lines around the first failure; all lines of an excerpt.
+        lines: those, the head of the log, and the lines that a format knows.
+    """
+
+    diagnosis: Diagnosis
+    near: tuple[Evidence, ...] = ()
+    lines: tuple[Evidence, ...] = ()
 
 
 def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
@@ -39,13 +55,23 @@ def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
 
     Raises OSError for a file that cannot be read, ValueError when there is no source at all.
     """
+    return read_run(sources).diagnosis
+
+
+def read_run(sources: Sequence[Path | Stream]) -> Run:
+    """The same, with the lines worth a closer look. Raises what `read_facts` raises."""
     if not sources:
         raise ValueError("no log was given")
-    return merged([_read(source) for source in expand(sources)])
+    parts = [_read(source) for source in expand(sources)]
+    diagnosis = merged([(facts, time) for facts, time, _ in parts])
+    lead = diagnosis.failure.source if diagnosis.failure else ""
+    looks = sorted((look for _, _, look in parts), key=lambda look: look.source != lead)
+    near = looks[0].near if looks else ()
+    return Run(diagnosis, near, tuple(line for look in looks for line in look.lines)[: 4 * KEPT])
 
 
-def _read(source: Path | Stream) -> tuple[Diagnosis, float | None]:
-    """The facts of one source, and when its failure was reported."""
+def _read(source: Path | Stream) -> tuple[Diagnosis, float | None, Look]:
+    """The facts of one source, when its failure was reported, and the lines worth a closer look."""
     reader, size, complete, truncated = FactsReader(), 0, True, False
     name = source.name
     with opened(source) as stream:
@@ -54,7 +80,8 @@ def _read(source: Path | Stream) -> tuple[Diagnosis, float | None]:
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated
     reader.failures.finish()
-    return _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
+    facts, time = _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
+    return facts, time, look(reader, facts.failure, name)
 
 
 def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:

@@ -31,6 +31,10 @@ HEAD_LINES, HEAD_BYTES, TAIL = 200, 1 << 16, 1 << 16
 """What is kept of a log for the words around a failure: its first lines, and its last bytes."""
 _BACK = 1 << 17
 _BEFORE = (Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG)
+AROUND, ABOVE, BELOW = 12, 1 << 13, 1 << 12
+"""Of how many candidates for the failure the lines around are kept, and how many bytes on each side."""
+KEPT, KEPT_LENGTH = 400, 500
+"""How many of the lines that some format knows are kept, and how much of each."""
 _DULL, _LONGEST = 20_000, 500
 _VARIES = re.compile(rb"\d+(?:[:.,\-/]\d+)+|[0-9a-f]{16,}|\d{4,}")
 """Times, dates, addresses, ports, sizes, identifiers: lines that differ in these only are alike. Statuses, exit codes
@@ -61,6 +65,8 @@ class FactsReader(LogReader):
         self.last_time: float | None = None
         self.times: dict[int, float] = {}
         self.lives = Lives()
+        self.kept: dict[int, Record] = {}
+        self.around: dict[int, tuple[int, bytes]] = {}
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
         self._dull: set[bytes] = set()
         self._watched = list(_watched())
@@ -108,8 +114,14 @@ class FactsReader(LogReader):
             found[-1] = found[-1].at(self._stage(chunk, position))
         if time := self._time(chunk, position):
             self.times[found[-1].start] = time
+        if len(self.around) < AROUND:
+            begin = chunk.rfind(b"\n", 0, max(0, position - ABOVE)) + 1
+            first = number - chunk.count(b"\n", begin, position)
+            self.around[found[-1].start] = first, chunk[begin : position + BELOW]
 
     def _facts(self, read: Record, data: bytes, told: bool) -> None:
+        if len(self.kept) < KEPT:
+            self.kept[read.line] = read
         if self._warnings_left and not told:
             self._warnings_left -= 1
             self.warnings.line(read)

@@ -33,7 +33,7 @@ def _lines(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"## {title}"
         yield ""
         lines = list(section(case, verdict))
-        yield from lines or ["Nothing."]
+        yield from (" ".join(line.split()) for line in lines or ["Nothing."])  # one line a fact, whatever it quotes
 
 
 def _question(case: Case, verdict: Verdict) -> Iterator[str]:

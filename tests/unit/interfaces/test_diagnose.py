@@ -18,6 +18,7 @@ from ruleout.interfaces.cli.diagnosis import printable, screen
 from ruleout.interfaces.cli.main import run
 from ruleout.model import (
     ChosenBy,
+    Component,
     DiagnosedFailure,
     Diagnosis,
     EngineId,
@@ -27,9 +28,12 @@ from ruleout.model import (
     LogOutcome,
     LogSource,
     LogWarning,
+    ProposedStep,
     Setting,
     Stage,
     StageSpan,
+    StepKind,
+    Suspect,
 )
 
 FIXTURES = Path(__file__).parents[1] / "reading" / "fixtures"
@@ -102,7 +106,12 @@ def test_the_document_begins_with_its_schema_and_has_every_key_of_the_contract(
         "unexplained", "never_varied", "next",
     ]  # fmt: skip
     assert found["schema"] == "ruleout.diagnosis/1"
-    assert found["suspects"] == found["never_varied"] == found["next"] == []
+    assert found["never_varied"] == []
+    assert isinstance(found["suspects"], list)
+    assert isinstance(found["unexplained"], float)
+    assert sum(suspect["probability"] for suspect in found["suspects"]) + found["unexplained"] == pytest.approx(1)
+    assert all(suspect["evidence"] and suspect["test"] for suspect in found["suspects"])
+    assert found["next"]
     assert isinstance(found["failure"], dict)
     assert found["failure"]["class"] == "device_side_assert"
 
@@ -180,9 +189,27 @@ def test_a_name_that_is_no_text_harms_nobody(tmp_path: Path, capsys: pytest.Capt
     assert run(["diagnose", str(path)]) == 0
 
 
+SUSPECTED = replace(
+    FULL,
+    suspects=tuple(
+        Suspect(
+            component,
+            "what may be wrong with it, told at length " * 4,
+            0.2,
+            evidence=tuple(Evidence("server.log", 100 * n, "a line") for n in range(1, 5)),
+            test="fails alike without it",
+        )
+        for component in (Component.QUANTIZATION, Component.KERNEL_ARCH_SUPPORT, Component.TRANSFORMERS_VERSION)
+    ),
+    unexplained=0.4,
+    next=tuple(ProposedStep(StepKind.TRIAL, "refutes it " * 20, {"--flag": "level"}) for _ in range(5)),
+)
+
+
 @pytest.mark.parametrize("width", [40, 80, 100, 200])
-def test_the_fullest_answer_fits_one_screen(width: int) -> None:
-    rows = [text for text, _ in screen(FULL, width)]
+@pytest.mark.parametrize("full", [FULL, SUSPECTED])
+def test_the_fullest_answer_fits_one_screen(full: Diagnosis, width: int) -> None:
+    rows = [text for text, _ in screen(full, width)]
     assert len(rows) <= 23 or width < 80
     assert max(map(len, rows)) <= width
 
@@ -225,6 +252,14 @@ def test_a_healthy_log_is_called_so() -> None:
     assert "✓ Healthy: nothing failed; it came as far as decode" in rows
 
 
+def test_suspects_come_right_after_the_failure_and_add_up() -> None:
+    rows = [text for text, _ in screen(SUSPECTED, 100)]
+    why = rows[rows.index("Why, most likely") + 1 :]
+    assert why[0].startswith("  20%  quantization")
+    assert any(row.startswith("  40%  unexplained") for row in why)
+    assert any(row.startswith("  1  --flag level: refutes") for row in why)
+
+
 def test_nothing_that_would_move_a_terminal_is_printed() -> None:
     assert printable("a\x1b[2Jb\x07\x9bc\u202e", "utf-8") == "a [2Jb  c "
     assert printable("✗ ok", "ascii") == "? ok"
@@ -262,3 +297,23 @@ def test_the_path_always_ends_with_the_last_stage(width: int) -> None:
     rows = [text for text, _ in screen(FULL, width)]
     begin = next(n for n, row in enumerate(rows) if row.startswith("Came through"))
     assert f"{FULL.stages[-1].name}:" in " ".join(rows[begin : begin + 2])
+
+
+def test_the_catalogue_can_be_listed_shown_and_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["rules", "list"]) == 0
+    assert "triton-shared-memory" in capsys.readouterr().out
+    assert run(["rules", "show", "triton-shared-memory"]) == 0
+    assert "https://github.com/triton-lang/triton" in capsys.readouterr().out
+    assert run(["rules", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "ruleout.rules/1"
+    assert run(["rules", "test"]) == 0
+    assert capsys.readouterr().out.startswith("✓")
+    assert run(["rules", "show", "no-such-rule"]) == 2
+    assert run(["rules", "test", str(tmp_path / "missing.yaml")]) == 2
+
+
+def test_without_rules_no_suspect_names_one(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "--no-rules", str(CRASH))
+    assert isinstance(found["suspects"], list)
+    assert found["suspects"]
+    assert not any(suspect["rule"] for suspect in found["suspects"])

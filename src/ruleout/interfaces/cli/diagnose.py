@@ -1,4 +1,4 @@
-"""`ruleout diagnose`: what a log says, without any experiment."""
+"""`ruleout diagnose`: what a log says, and why most likely, without any experiment."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def diagnose(logs: tuple[str, ...], as_json: bool) -> int:
-    """Read the LOGs of one run: what ran, with which settings, how far it came, what failed first.
+@click.option("--no-rules", "generic", is_flag=True, help="Conclude without the catalogue of known failures.")
+def diagnose(logs: tuple[str, ...], as_json: bool, generic: bool) -> int:
+    """Read the LOGs of one run: what ran, how far it came, what failed first, why most likely, what to try next.
 
     A LOG is a file (plain or gz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines will
     do. All that are given count as one run. Nothing is launched and nothing leaves this machine.
     """
-    from ruleout.reading.diagnose import read_facts
+    from ruleout.diagnosis.diagnose import diagnosed
+    from ruleout.reading.diagnose import read_run
     from ruleout.report.diagnosis import diagnosis_document
 
     sources = [_input() if log == "-" else _path(log) for log in _once(logs)]
     try:
-        diagnosis = read_facts(sources)
+        run = read_run(sources)
     except OSError as problem:
         name = problem.filename or ", ".join(logs)
         raise UsageError(f"{name}: {problem.strerror or problem}", "Name a log that can be read.") from None
     except ValueError:
         raise UsageError(f"{', '.join(logs)}: no log in there", "Name the log files themselves.") from None
+    diagnosis = diagnosed(run.diagnosis, run.near, run.lines, rules=not generic)
     if as_json:
         from ruleout.interfaces.cli.streams import tell_json
 

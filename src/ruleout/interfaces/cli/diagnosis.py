@@ -21,6 +21,11 @@ STYLES = {
     LogOutcome.STOPPED: ("✓", "green"),
 }
 MESSAGE_ROWS = 3
+SCREEN = 23
+"""Rows of the answer on a terminal of 80 columns, one left for the prompt."""
+SUSPECTS, STEPS, STEP_ROWS = 3, 2, 2
+WORTH_A_ROW, WORTH_ROWS = 0.05, 0.15
+"""With what probability a suspect is shown, and with what probability its claim may take more than a row."""
 PATH_ROWS, SETTINGS, CONSEQUENCES, WARNINGS = 2, 3, 3, 2
 
 TELLING = ("kv_cache_dtype", "backend", "quantization", "dtype", "moe", "graph", "eager", "mem", "page_size")
@@ -29,6 +34,8 @@ TELLING = ("kv_cache_dtype", "backend", "quantization", "dtype", "moe", "graph",
 NOT_TELLING = ("model", "model_path", "model_tag", "served_model_name", "host", "port", "api_key")
 """Settings that the head says already, or that nothing hangs on."""
 
+COMPONENT, CLAIM_ROWS = 21, 2
+_LATER = ("Engine's own choice", "Came through", "Asked for", "Followed from it", "Warns, not weighed")
 _BLANKS = re.compile(r"[ \t\r\n]+")
 
 Row = tuple[str, str]
@@ -49,6 +56,23 @@ def screen(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
 
 
 def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+    told = [*_conclusion(diagnosis, width), *_why(diagnosis, width)]
+    steps = list(_next(diagnosis, width, STEP_ROWS))
+    if len(told) + len(steps) > SCREEN:
+        steps = list(_next(diagnosis, width, 1))[: max(0, SCREEN - len(told))]
+    told += steps
+    yield from told
+    sections = list(_sections(diagnosis, width))
+    if diagnosis.suspects:  # what the engine chose tells more than how far it came, and less than a suspect
+        sections.sort(key=lambda section: _LATER.index(section[0]))
+    room = SCREEN - len(told) - 1 if diagnosis.suspects else SCREEN
+    rows = [row for label, rows in sections for row in _labelled(label, rows, width)][: max(0, room)]
+    if rows:
+        yield "", ""
+        yield from ((row, "") for row in rows)
+
+
+def _conclusion(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
     yield from ((row, "dim") for row in _head(diagnosis, width))
     yield "", ""
     mark, style = STYLES.get(diagnosis.outcome, ("✗", "red")) if words.sure(diagnosis) else ("?", "yellow")
@@ -57,10 +81,42 @@ def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
         yield from _failure(diagnosis.failure, diagnosis, width)
     if diagnosis.reason and _adds(diagnosis):
         yield from ((row, "dim") for row in _wrapped(f"  {diagnosis.reason}", width, 2, 2))
-    sections = [row for label, rows in _sections(diagnosis, width) for row in _labelled(label, rows, width)]
-    if sections:
-        yield "", ""
-        yield from ((row, "") for row in sections)
+
+
+def _why(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+    """The suspects, each in a row or two: how likely, what, which lines; then what is left."""
+    if not diagnosis.suspects:
+        return
+    yield "", ""
+    yield "Why, most likely", "bold"
+    shown = [s for s in diagnosis.suspects[:SUSPECTS] if s.probability >= WORTH_A_ROW] or diagnosis.suspects[:1]
+    for suspect in shown:
+        lines = ", ".join(_address(e.line, e.source, diagnosis) for e in suspect.evidence[:2])
+        begin = f"{suspect.probability:>5.0%}  {suspect.component:<{COMPONENT}}"
+        rows = _wrapped(
+            suspect.claim, width - len(begin) - 1, 0, 1 if suspect.probability < WORTH_ROWS else CLAIM_ROWS
+        ) or [""]
+        if len(rows[-1]) + len(lines) + len(begin) + 5 <= width:
+            rows[-1] += f"  ({lines})"
+        for number, row in enumerate(rows):
+            yield f"{begin if not number else ' ' * len(begin)} {row}", ""
+    named = sum(s.probability for s in shown)
+    others = ", ".join(s.component for s in diagnosis.suspects[len(shown) :])
+    rest = f" or another one ({others})" if others else ""
+    yield _cut(f"{max(0.0, 1 - named):>5.0%}  unexplained{rest}", width), "dim"
+
+
+def _next(diagnosis: Diagnosis, width: int, limit: int) -> Iterator[Row]:
+    """The next steps, in the order of the suspects they would refute; at most `limit` rows each."""
+    if not diagnosis.next:
+        return
+    yield "", ""
+    yield "Try next", "bold"
+    for number, step in enumerate(diagnosis.next[:STEPS], 1):
+        flags = " ".join(f"{flag} {level}".strip() for flag, level in step.change.items())
+        text = f"{flags}: {step.why}" if flags else step.why
+        rows = _wrapped(text, width - 5, 0, limit)
+        yield from ((f"  {number if not index else ' '}  {row}", "") for index, row in enumerate(rows))
 
 
 def printable(text: str, encoding: str) -> str:
@@ -87,7 +143,10 @@ def _failure(failure: DiagnosedFailure, diagnosis: Diagnosis, width: int) -> Ite
     where = _address(failure.line, failure.source, diagnosis)
     who = failure.process or ("" if failure.rank is None else f"rank {failure.rank}")
     quoted = bool(failure.text) and failure.message[:40].strip() not in failure.text
-    yield from ((row, "") for row in _wrapped(f"  {told or failure.text}", width, 2, MESSAGE_ROWS - quoted))
+    yield from (
+        (row, "")
+        for row in _wrapped(f"  {told or failure.text}", width, 2, MESSAGE_ROWS - quoted - bool(diagnosis.suspects))
+    )
     place = failure.frames[-1] if failure.frames else ""
     facts = [where if failure.line else "", who, "" if failure.asynchronous or not place else f"in {place}"]
     yield _cut("  " + ", ".join(fact for fact in facts if fact), width), "bold"

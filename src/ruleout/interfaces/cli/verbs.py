@@ -9,6 +9,7 @@ import click
 VERBS = {
     "demo": "ruleout.interfaces.cli.demo",
     "diagnose": "ruleout.interfaces.cli.diagnose",
+    "rules": "ruleout.interfaces.cli.rules",
     "investigate": "ruleout.interfaces.cli.investigate",
     "check": "ruleout.interfaces.cli.check",
     "status": "ruleout.interfaces.cli.status",
