@@ -41,13 +41,12 @@ def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
     """
     if not sources:
         raise ValueError("no log was given")
-    return merged([_read(source) for source in expand(sources)])
+    return merged([_read(source, name) for name, source in expand(sources)])
 
 
-def _read(source: Path | Stream) -> tuple[Diagnosis, float | None]:
+def _read(source: Path | Stream, name: str) -> tuple[Diagnosis, float | None]:
     """The facts of one source, and when its failure was reported."""
     reader, size, complete, truncated = FactsReader(), 0, True, False
-    name = source.name
     with opened(source) as stream:
         for chunk in chunks(stream):
             reader.chunk(chunk)
