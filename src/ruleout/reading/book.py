@@ -118,5 +118,14 @@ class Book:
         return None
 
 
+_SPELLINGS = {"half": "float16", "fp16": "float16", "bf16": "bfloat16", "float": "float32", "fp32": "float32"}
+"""One type under the names that the engines take for it."""
+
+
 def _same(one: str, other: str) -> bool:
-    return one.lower().strip("[]'\"").removeprefix("torch.") == other.lower().strip("[]'\"").removeprefix("torch.")
+    return _plain(one) == _plain(other)
+
+
+def _plain(value: str) -> str:
+    value = value.lower().strip("[]'\"").removeprefix("torch.")
+    return _SPELLINGS.get(value, value)

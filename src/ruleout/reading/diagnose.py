@@ -62,7 +62,7 @@ def read_run(sources: Sequence[Path | Stream]) -> Run:
     """The same, with the lines worth a closer look. Raises what `read_facts` raises."""
     if not sources:
         raise ValueError("no log was given")
-    parts = [_read(source) for source in expand(sources)]
+    parts = [_read(source, name) for name, source in expand(sources)]
     diagnosis = merged([(facts, time) for facts, time, _ in parts])
     lead = diagnosis.failure.source if diagnosis.failure else ""
     looks = sorted((look for _, _, look in parts), key=lambda look: look.source != lead)
@@ -70,10 +70,9 @@ def read_run(sources: Sequence[Path | Stream]) -> Run:
     return Run(diagnosis, near, tuple(line for look in looks for line in look.lines)[: 4 * KEPT])
 
 
-def _read(source: Path | Stream) -> tuple[Diagnosis, float | None, Look]:
+def _read(source: Path | Stream, name: str) -> tuple[Diagnosis, float | None, Look]:
     """The facts of one source, when its failure was reported, and the lines worth a closer look."""
     reader, size, complete, truncated = FactsReader(), 0, True, False
-    name = source.name
     with opened(source) as stream:
         for chunk in chunks(stream):
             reader.chunk(chunk)

@@ -286,7 +286,7 @@ def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:
             chosen = replace(chosen, line=other.line, text=other.text)
         if other.class_ is FailureClass.DEVICE_SIDE_ASSERT and chosen.message.startswith("Assertion failed"):
             chosen = replace(chosen, class_=other.class_, asynchronous=True)
-    return chosen, rest
+    return chosen, [other for other in rest if other.line > chosen.line]
 
 
 def _same(chosen: Spotted, other: Spotted) -> bool:

@@ -57,7 +57,7 @@ _FEW = 5
 _LISTED = re.compile(r"^[A-Za-z_][\w ,.\-]{0,40}: \S")
 """A line of a report, such as that of an environment."""
 _KERNELS = re.compile(
-    r"(?i)fp[48]_|_fp[48]|fp[48]_?(?:gemm|linear|einsum)|\w*gemm|flash_?(?:attn|infer|mla)|cutlass|sm_?\d{2,3}"
+    r"(?i)fp[48]_|_fp[48]|fp[48]_?(?:gemm|linear|einsum)|gemm|flash_?(?:attn|infer|mla)|cutlass|sm_?\d{2,3}"
 )
 """Names that engines give to kernels of low precision or of attention: what wrong answers are put down to."""
 _OF_A_LOG = re.compile(

@@ -50,7 +50,8 @@ _SIGNAL = re.compile(
 _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:general protection fault|segfault at).*)")
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
 _CHECK = re.compile(
-    r"(Check failed: .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+|^[\w./\-]+: .*Assertion `.+' failed.*)"
+    r"(Check failed: .+|^Failed: \w+ error .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+"
+    r"|^[\w./\-]+: .*Assertion `.+' failed.*)"
 )
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 LATE = (

@@ -48,21 +48,27 @@ class Unpacked(io.RawIOBase):
             return b""
 
 
-def expand(sources: Sequence[Path | Stream]) -> list[Path | Stream]:
-    """The sources, with each folder replaced by the logs in it, by name (numbers counted as such).
+def expand(sources: Sequence[Path | Stream]) -> list[tuple[str, Path | Stream]]:
+    """The sources with their names, with each folder replaced by the logs in it, in the order of their names.
+
+    Numbers are counted as such. A log in a folder is named by its path from there; of files that were given
+    themselves and bear one name, each is named as it was given.
 
     Raises ValueError for a folder in which there is none.
     """
-    found: list[Path | Stream] = []
+    found: list[tuple[str, Path | Stream]] = []
+    given = [source.name for source in sources]
     for source in sources:
         if isinstance(source, Path) and source.is_dir():
             files = [path for path in sorted(source.rglob("*"), key=_natural) if path.is_file()]
             logs = [path for path in files if _LOG.search(path.name)] or _texts(source)
             if not logs:
                 raise ValueError(f"no log in {source}")
-            found += logs[:MOST]
+            before = f"{source.name}/" if len(sources) > 1 else ""
+            found += [(before + path.relative_to(source).as_posix(), path) for path in logs[:MOST]]
         else:
-            found.append(source)
+            named = str(source) if isinstance(source, Path) and given.count(source.name) > 1 else source.name
+            found.append((named, source))
     return found
 
 
@@ -78,8 +84,8 @@ def _beginning(path: Path) -> bytes:
 
 
 def rank_of(name: str) -> int | None:
-    """The rank that a file's name tells."""
-    found = _RANK.search(name)
+    """The rank that a file's name tells, or the nearest of its folders."""
+    found = next((found for part in reversed(name.split("/")) if (found := _RANK.search(part))), None)
     return int(found[1] or found[2]) if found else None
 
 

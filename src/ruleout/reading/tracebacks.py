@@ -105,6 +105,11 @@ class Block:
         return True
 
 
+def _within(source: str, other: str) -> bool:
+    """The first is the second, or the container in which it runs, whose name stands before every line."""
+    return source in ("", other) or other.startswith(f"{source} ")
+
+
 class Tracebacks:
     """Feeds records to the blocks that are open; finished blocks gather in `done` until they are taken."""
 
@@ -157,7 +162,7 @@ class Tracebacks:
         if record.place or not record.text.strip():
             return None
         for block in reversed(self._open):
-            if block.fresh and record.source in ("", block.source) and record.text[:1] in " |+":
+            if block.fresh and _within(record.source, block.source) and record.text[:1] in " |+":
                 block.key = record.key
                 return block
         return None

@@ -30,7 +30,7 @@ FAILURES: tuple[str, ...] = (
     r"|Address$|access fault by GPU",
     r"no kernel image|kernel image is invalid|invalid device function|unsupported toolchain|shared memory"
     r"|launch argument",
-    r"Assertion|GGML_ASSERT|Check failed|^\s+assert ",
+    r"Assertion|GGML_ASSERT|Check failed|^Failed: |^\s+assert ",
     r"Segmentation fault|^Killed|\d Killed|Aborted|Bus error|Illegal instruction|Floating point exc|core dumped"
     r"|protection fault",
     r"segfault at|oom-kill|oom_reaper|OOMKilled|Killed process|NaN in the|NaN detected|[Nn]an.{0,12} (?:found"

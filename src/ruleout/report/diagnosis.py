@@ -137,9 +137,7 @@ def survived(diagnosis: Diagnosis) -> str:
     lines = [warning.line for warning in diagnosis.warnings if warning.why == SURVIVED]
     if not lines:
         return ""
-    many = (
-        f"{len(lines)} exceptions (the first on line {min(lines)})" if lines[1:] else f"an exception (line {lines[0]})"
-    )
+    many = f"{len(lines)} errors (the first on line {min(lines)})" if lines[1:] else f"an error (line {lines[0]})"
     return f"it survived {many} and went on"
 
 

@@ -317,3 +317,34 @@ def test_without_rules_no_suspect_names_one(capsys: pytest.CaptureFixture[str]) 
     assert isinstance(found["suspects"], list)
     assert found["suspects"]
     assert not any(suspect["rule"] for suspect in found["suspects"])
+
+
+def test_rank_logs_in_folders_are_named_by_their_way_from_the_folder_that_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("node0/rank_0", "node0/rank_1", "node1/rank_2"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "stderr.log").write_text("INFO 11-29 16:25:30 [a.py:9] all is well\n")
+    (tmp_path / "node1" / "rank_2" / "stderr.log").write_text("ValueError: the heads cannot be divided\n")
+    found = document(capsys, str(tmp_path))
+    assert isinstance(found["failure"], dict)
+    assert (found["failure"]["source"], found["failure"]["rank"]) == ("node1/rank_2/stderr.log", 2)
+    assert isinstance(found["sources"], list)
+    assert len({source["name"] for source in found["sources"]}) == 3
+    files = [str(tmp_path / "node0" / rank / "stderr.log") for rank in ("rank_0", "rank_1")]
+    found = document(capsys, *files)
+    assert isinstance(found["sources"], list)
+    assert [source["name"] for source in found["sources"]] == files
+
+
+def test_what_was_asked_for_and_refused_comes_first_and_names_come_last() -> None:
+    settings = (
+        Setting("tokenizer", None, "M", ChosenBy.ENGINE, 1),
+        Setting("device_config", None, "cpu", ChosenBy.ENGINE, 1),
+        Setting("cudagraph_mode", None, "NONE", ChosenBy.ENGINE, 12),
+        Setting("attention_backend", "FLASH_ATTN", None, ChosenBy.ENGINE, 38),
+    )
+    rows = [text for text, _ in screen(replace(FULL, settings=settings), 80)]
+    begin = next(n for n, row in enumerate(rows) if row.startswith("Engine's own choice"))
+    assert "attention_backend: asked for FLASH_ATTN, refused   line 38" in rows[begin]
+    assert "cudagraph_mode = NONE" in rows[begin + 1]

@@ -232,3 +232,11 @@ def test_vllm_s_report_of_the_environment_has_columns() -> None:
     ).environment
     assert (found.torch, found.cuda, found.python, found.driver) == ("2.9.1+cu129", "12.9", "3.12.3", "580.95.05")
     assert (found.gpu, found.sm) == ("NVIDIA GB10", "121")
+
+
+@pytest.mark.parametrize(("asked", "found"), [("half", "torch.float16"), ("bf16", "bfloat16"), ("float", "float32")])
+def test_another_spelling_of_the_type_that_was_asked_for_is_no_choice_of_the_engine(asked: str, found: str) -> None:
+    log = f"INFO 01-01 00:00:00 [utils.py:1] non-default args: {{'model': 'M', 'dtype': '{asked}'}}\n"
+    log += "INFO 01-01 00:00:01 [core.py:9] Initializing a V1 LLM engine (v0.15.0) with config: model='M', "
+    log += f"dtype={found}, max_seq_len=4096\n"
+    assert settings(text(log))["dtype"][2] is ChosenBy.USER

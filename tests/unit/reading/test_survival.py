@@ -119,3 +119,21 @@ def test_a_worker_that_died_of_signal_9_was_killed(code: str) -> None:
     died = "ERROR 01-01 00:00:00 [multiproc_executor.py:230] Worker proc VllmWorker-2 died unexpectedly\n"
     found = read(START + LOADS + died + f"RuntimeError: Engine core initialization failed. {code}\n")
     assert found.outcome is LogOutcome.KILLED
+
+
+@pytest.mark.parametrize("prefix", ["", "sglang-1  | ", "[pod/glm-0/server] "])
+def test_a_container_s_name_before_every_line_hides_neither_the_rank_nor_the_stack(prefix: str) -> None:
+    log = START + LOADS + READY + BATCH + DIES.replace("TP1", "TP3") + DEVICE + QUIT
+    found = read("".join(prefix + line for line in log.splitlines(keepends=True))).failure
+    assert found
+    assert (found.rank, found.frames, found.line) == (3, ("mla.py:forward_decode",), 8)
+
+
+def test_a_consequence_comes_after_the_failure_s_own_line() -> None:
+    log = 'Traceback (most recent call last):\n  File "/x/cpp_ext.py", line 9, in run_ninja\n    raise\n'
+    log += "RuntimeError: Ninja build failed. Ninja output:\n/x/vec.cuh(117): error: no such type\n"
+    log += '1 error detected in the compilation of "x.cu".\n\nninja: build stopped: subcommand failed.\n'
+    found = read(log + QUIT).failure
+    assert found
+    assert (found.line, found.text) == (8, "ninja: build stopped: subcommand failed.")
+    assert [c.line for c in found.consequences] == [9]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +26,7 @@ from ruleout.model import (
     StepKind,
     Suspect,
 )
+from ruleout.model.diagnosis import SURVIVED
 from ruleout.report import diagnosis as words
 from ruleout.report.diagnosis import diagnosis_document
 
@@ -96,3 +98,19 @@ def test_what_ran_is_told_in_the_order_in_which_people_say_it() -> None:
 def test_every_stage_and_class_has_words_of_people(stage: Stage, kind: FailureClass) -> None:
     told = words.stage(stage) + words.class_(kind)
     assert "_" not in told
+
+
+@pytest.mark.parametrize("outcome", [LogOutcome.HEALTHY, LogOutcome.STOPPED])
+def test_a_run_that_survived_something_is_not_said_to_have_had_nothing_fail(outcome: LogOutcome) -> None:
+    told = words.conclusion(replace(FULL, outcome=outcome, failure=None, warnings=(LogWarning(77, "E", why=SURVIVED),)))
+    assert "nothing failed" not in told
+    assert "line 77" in told
+    many = tuple(LogWarning(line, "E", why=SURVIVED) for line in (77, 91))
+    assert "2 errors" in words.conclusion(replace(FULL, outcome=outcome, failure=None, warnings=many))
+
+
+def test_a_stopped_run_whose_request_failed_says_so_and_how_far_it_came() -> None:
+    spans = (StageSpan(Stage.READY, 4), StageSpan(Stage.DECODE, 9))
+    told = words.conclusion(replace(FULL, outcome=LogOutcome.STOPPED, stage=Stage.READY, stages=spans))
+    assert "a request failed" in told
+    assert told.endswith("it came as far as decode")

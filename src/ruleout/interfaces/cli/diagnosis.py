@@ -34,6 +34,9 @@ TELLING = ("kv_cache_dtype", "backend", "quantization", "dtype", "moe", "graph",
 NOT_TELLING = ("model", "model_path", "model_tag", "served_model_name", "host", "port", "api_key")
 """Settings that the head says already, or that nothing hangs on."""
 
+NAMES = ("tokenizer", "served_model_name", "device", "device_config", "load_format", "revision", "seed")
+"""Settings that name things, and follow from others: they come last, with those that are printed as structures."""
+
 COMPONENT, CLAIM_ROWS = 21, 2
 _LATER = ("Engine's own choice", "Came through", "Asked for", "Followed from it", "Warns, not weighed")
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -170,7 +173,7 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if diagnosis.stages:
         yield "Came through", _fitted(diagnosis.stages, room)
     own = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
-    own.sort(key=lambda s: (not any(part in s.name for part in TELLING), s.requested is None))
+    own.sort(key=_told_last)
     if own:
         yield "Engine's own choice", _first([_choice(s, diagnosis) for s in own], SETTINGS, room)
     asked = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.USER]
@@ -210,9 +213,17 @@ def _took(seconds: float | None) -> str:
     return "" if seconds is None or seconds < 1 else f" ({seconds:.0f}\N{NO-BREAK SPACE}s)"
 
 
+def _told_last(setting: Setting) -> tuple[bool, bool, bool]:
+    """What was asked for and not given comes first, then what failures hang on."""
+    idle = setting.name in NAMES or setting.name.endswith("_config") or "(" in (setting.resolved or "")
+    return idle, setting.requested is None, not any(part in setting.name for part in TELLING)
+
+
 def _choice(setting: Setting, diagnosis: Diagnosis) -> str:
     asked = f", asked for {_short(setting.requested, 24)}" if setting.requested not in (None, setting.resolved) else ""
     address = _address(setting.line, setting.source, diagnosis)
+    if setting.resolved is None and setting.requested is not None:
+        return f"{setting.name}: asked for {_short(setting.requested, 36)}, refused   {address}"
     return f"{setting.name} = {_short(setting.resolved or '?', 36)}{asked}   {address}"
 
 
