@@ -35,7 +35,15 @@ NOT_TELLING = ("model", "model_path", "model_tag", "served_model_name", "host", 
 """Settings that the head says already, or that nothing hangs on."""
 
 COMPONENT, CLAIM_ROWS = 21, 2
-_LATER = ("Engine's own choice", "Came through", "Asked for", "Followed from it", "Warns, not weighed")
+_LATER = (
+    "Engine's own choice",
+    "Came through",
+    "Asked for",
+    "Followed from it",
+    "Failing starts warn",
+    "Not evidence",
+    "Warns, not weighed",
+)
 _BLANKS = re.compile(r"[ \t\r\n]+")
 
 Row = tuple[str, str]
@@ -187,9 +195,17 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if diagnosis.failure and diagnosis.failure.consequences:
         follows = [(c.line, c.source, c.text) for c in diagnosis.failure.consequences]
         yield "Followed from it", _first(_quoted(follows, diagnosis), CONSEQUENCES, room)
-    if diagnosis.warnings:
-        warned = [(w.line, w.source, w.text) for w in diagnosis.warnings]
-        yield "Warns, not weighed", _first(_quoted(warned, diagnosis), WARNINGS, room)
+    telling = sorted((w for w in diagnosis.warnings if w.weight), key=lambda w: -(w.weight or 0))
+    for label, warnings in (
+        ("Failing starts warn", telling),
+        ("Warns, not weighed", [w for w in diagnosis.warnings if w.weight is None]),
+    ):
+        if warnings:
+            quoted = _quoted(((w.line, w.source, w.text) for w in warnings), diagnosis)
+            yield label, _first(quoted, WARNINGS, room)
+    if nothing := [w for w in diagnosis.warnings if w.weight == 0]:
+        shown = [f"{_address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
+        yield "Not evidence", _first(shown, WARNINGS, room)
 
 
 def _path(stages: Sequence[StageSpan]) -> str:
