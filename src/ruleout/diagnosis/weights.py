@@ -74,7 +74,7 @@ def weighed(diagnosis: Diagnosis, counts: Counts | None = None) -> Diagnosis:
     warnings = []
     for warning in diagnosis.warnings:
         name = kind(warning.text)
-        found = None if warning.weight is not None else weight(known, name)
+        found = None if warning.weight is not None or warning.why else weight(known, name)
         if found is not None:
             healthy, failing = known.kinds[name]
             why = f"printed by {healthy} of {known.healthy} healthy and {failing} of {known.failing} failing runs"

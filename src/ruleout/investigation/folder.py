@@ -39,6 +39,11 @@ class Folder:
         return self.path / "FINDINGS.md"
 
     @property
+    def report(self) -> Path:
+        """The same for a browser."""
+        return self.path / "report.html"
+
+    @property
     def exists(self) -> bool:
         """Whether an investigation was begun here."""
         return (self.path / DATABASE).exists()

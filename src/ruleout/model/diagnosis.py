@@ -16,6 +16,9 @@ from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.outcome import Evidence
 from ruleout.model.vocabulary import Component, FailureClass, Stage
 
+SURVIVED = "the run survived it and went on"
+"""Why a line that tells of an exception stands among the warnings."""
+
 
 class LogOutcome(StrEnum):
     """How a run ended, as far as its log tells."""

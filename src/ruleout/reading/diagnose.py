@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.model import Evidence, Stage
-from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource
+from ruleout.model.diagnosis import SURVIVED, DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource, LogWarning
 from ruleout.reading.commands import continued
 from ruleout.reading.facts import KEPT, FactsReader
 from ruleout.reading.failures import first
@@ -20,7 +20,7 @@ from ruleout.reading.infer import EXCERPT, Inferred, infer
 from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
-from ruleout.reading.outcome import Judged, of_class, of_failure, of_silence
+from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
 from ruleout.reading.records import record
@@ -90,18 +90,28 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     engine = book.engine
     if aliases := _aliases(engine):
         book.rename(aliases)
-    chosen, rest = first(reader.failures.candidates)
+    candidates = reader.failures.candidates
+    survived = reader.lives.survived(candidates)
+    chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
+    silent = of_silence(timeline, reader.tail, engine, reader.lines, reader.lives.last < reader.failures.interrupted)
+    if not chosen and silent.outcome is LogOutcome.STOPPED:
+        chosen, rest = first(of_requests(survived))
+        survived = [c for c in survived if c.start != (chosen and chosen.start)]
     if chosen:
         chosen = refined(chosen, reader)
         stage = place(chosen, reader)
         failure, judged = _failure(chosen, rest, source.name), of_failure(chosen, reader.tail)
         time = reader.times.get(chosen.start)
+        if judged.outcome is LogOutcome.HEALTHY:  # only a request failed
+            survived, failure, stage, time = [*survived, chosen], None, timeline.furthest(), None
     else:
-        judged = of_silence(timeline, reader.tail, engine, reader.lines)
+        judged = silent
         if inferred := _infer(reader, judged):
             failure, stage = _inferred(inferred, source.name), inferred.stage
             judged = Judged(of_class(inferred.class_, inferred=True), inferred.why)
+        elif survived:
+            judged = Judged(judged.outcome, f"{judged.reason}; an exception before was survived")
     return (
         Diagnosis(
             EngineId(engine, book.version.get(engine)),
@@ -111,7 +121,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             failure,
             environment_of(book, excerpt=reader.lines <= EXCERPT),
             book.all(source.name),
-            tuple(replace(warning, source=source.name) for warning in reader.warnings.found),
+            tuple(replace(w, source=source.name) for w in (*_recovered(survived), *reader.warnings.found)),
             unexplained=1.0 if failure else 0.0,
             command=book.command,
             reason=judged.reason,
@@ -155,6 +165,10 @@ def _failure(chosen: Spotted, rest: list[Spotted], source: str) -> DiagnosedFail
         chosen.frames,
         source,
     )
+
+
+def _recovered(survived: Sequence[Spotted]) -> list[LogWarning]:
+    return [LogWarning(c.line, c.text, None, SURVIVED) for c in survived]
 
 
 def _inferred(found: Inferred, source: str) -> DiagnosedFailure:

@@ -21,6 +21,7 @@ from ruleout.reading.reading import LogReader, above
 from ruleout.reading.records import Record, record
 from ruleout.reading.spotted import Spotted
 from ruleout.reading.stages import StagePatterns
+from ruleout.reading.survival import Lives
 from ruleout.reading.timeline import SERVING, Timeline
 from ruleout.reading.times import seconds
 from ruleout.reading.triggers import FAILURES, Searching, Trigger, compiled
@@ -33,6 +34,7 @@ AROUND, ABOVE, BELOW = 12, 1 << 13, 1 << 12
 """Of how many candidates for the failure the lines around are kept, and how many bytes on each side."""
 KEPT, KEPT_LENGTH = 400, 500
 """How many of the lines that some format knows are kept, and how much of each."""
+_BEFORE = (Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG)
 _DULL, _LONGEST = 20_000, 500
 _VARIES = re.compile(rb"\d+(?:[:.,\-/]\d+)+|[0-9a-f]{16,}|\d{4,}")
 """Times, dates, addresses, ports, sizes, identifiers: lines that differ in these only are alike. Statuses, exit codes
@@ -64,6 +66,7 @@ class FactsReader(LogReader):
         self.times: dict[int, float] = {}
         self.kept: dict[int, Record] = {}
         self.around: dict[int, tuple[int, bytes]] = {}
+        self.lives = Lives()
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
         self._dull: set[bytes] = set()
         self._watched = list(_watched())
@@ -77,6 +80,7 @@ class FactsReader(LogReader):
                 self._head_bytes += len(data)
         super().chunk(chunk)
         self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
+        self.lives.look(chunk[-TAIL:], self.lines)
 
     def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
         """Read one line, which is at that position of its chunk, unless one just like it has changed nothing."""
@@ -105,6 +109,7 @@ class FactsReader(LogReader):
 
     def _candidate(self, found: list[Spotted], number: int, chunk: bytes, position: int) -> None:
         """Add to a new candidate what only the bytes above it tell: its stage while serving, and its time."""
+        self.lives.look(chunk[max(0, position - TAIL) : position], number - 1)
         if found[-1].start == number:
             found[-1] = found[-1].at(self._stage(chunk, position))
         if time := self._time(chunk, position):
@@ -139,6 +144,10 @@ class FactsReader(LogReader):
             else:
                 self.book.recognised(watched.format.name)
         if stages and (stage := self._of_the_engine(stages)):
+            if stage is Stage.ARG_PARSING and self.timeline.current not in (Stage.UNKNOWN, *_BEFORE):
+                self.lives.began(read.line)
+            elif stage is Stage.READY:
+                self.lives.alive(read.line)
             self.timeline.mark(stage, read.line, read.raw)
         if spent:
             self._rebuild()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.classes import classify
+from ruleout.reading.faults import FATAL, Fault
 from ruleout.reading.oneliners import CONSEQUENCE, WRAPPER, late, spot, weigh
 from ruleout.reading.records import Record
 from ruleout.reading.signature import normalise
@@ -34,6 +35,8 @@ _REFUSED = re.compile(
     r"|[Bb]ad [Rr]equest"
 )
 """Lines above the stack of a request that asked for what cannot be had."""
+_DIES = re.compile(r"hit an exception|fatal error|failed to start|(?:[Ee]rror|[Ee]xception) in [\w ]*\bloop\b")
+"""A process's word that it ends with the exception below."""
 _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
 """An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
@@ -58,9 +61,13 @@ class Failures:
         self._stages: dict[int, Stage] = {}
         self._requests: set[int] = set()
         self._dropped: set[int] = set()
+        self._deadly: set[int] = set()
         self._pending: Record | None = None
         self._asserted: Record | None = None
         self._stopping = False
+        self._fault: Fault | None = None
+        self.interrupted = 0
+        """The line of the last interrupt from the keyboard."""
         self._tuning = -_TOLERATED
         self.candidates: list[Spotted] = []
         self._room = dict(KEPT)
@@ -72,7 +79,7 @@ class Failures:
     @property
     def busy(self) -> bool:
         """The next lines have to be read one by one."""
-        return not self.full and (self._tracebacks.busy or self._pending is not None)
+        return not self.full and (self._tracebacks.busy or self._pending is not None or self._fault is not None)
 
     @property
     def state(self) -> tuple[int, int, bool]:
@@ -94,6 +101,10 @@ class Failures:
             self._told(self._pending, record, stage)
             self._pending = None
             return True
+        if self._fault:
+            if self._fault.take(record.line, record.text):
+                return True
+            self._dumped()
         if record.harmless and not self._tracebacks.busy and not _WORTH_READING.search(record.text):
             return False
         if "Traceback (most" in record.text:
@@ -112,7 +123,17 @@ class Failures:
             return True
         if spotted := spot(record):
             self._add(self._with_source(spotted).at(stage))
+            if FATAL in record.text:
+                self._fault = Fault(record.line)
         return spotted is not None
+
+    def _dumped(self) -> None:
+        """Python's own dump of its stacks is over: the frames belong to the fault above it."""
+        assert self._fault
+        for index, known in enumerate(self.candidates):
+            if known.line == self._fault.line and self._fault.frames:
+                self.candidates[index] = replace(known, frames=tuple(reversed(self._fault.frames)))
+        self._fault = None
 
     def _is_tolerated(self, record: Record) -> bool:
         """It belongs to what an autotuner tried and left out."""
@@ -127,11 +148,15 @@ class Failures:
         self._harvest()
         if self._pending:
             self._told(self._pending, None, Stage.UNKNOWN)
+        if self._fault:
+            self._dumped()
 
     def _header(self, record: Record, stage: Stage, before: Record | None) -> None:
         self._stages[record.line] = stage
         if before and CONSEQUENCE.search(before.text) and "ASGI" in before.text:
             self._requests.add(record.line)
+        if _DIES.search(record.text) or (before and _DIES.search(before.text)):
+            self._deadly.add(record.line)
         tried = before and (_TRIED if before.level == "WARNING" else _REFUSED).search(before.text)
         if record.harmless or tried:
             self._dropped.add(record.line)
@@ -163,10 +188,14 @@ class Failures:
             dropped, request = start in self._dropped, start in self._requests
             self._dropped.discard(start)
             self._requests.discard(start)
+            deadly = start in self._deadly
+            self._deadly.discard(start)
+            if block.members[-1].exception == "KeyboardInterrupt":
+                self.interrupted = block.members[-1].line
             if not dropped and (spotted := decide(block)):
                 if request and spotted.class_ is FailureClass.OTHER:
                     spotted = replace(spotted, weight=Weight.WEAK)
-                self._add(spotted.at(stage))
+                self._add(replace(spotted, stage=stage, deadly=deadly))
             if not self._tracebacks.busy:
                 self._stages.clear()
         self._tracebacks.done.clear()

@@ -21,6 +21,8 @@ EXCERPT = 40
 _NAN_TEXT = re.compile(r"!{8,}")
 _NAN = re.compile(r"\b(?:NaNs?|nan|NAN)\b(?!-)")
 _REPEATED = re.compile(r"([^\s\w=\-#*.+_|/\\]|\w)\1{11,}|(\b\w{2,12}\b[ ,]?)\2{7,}")
+_AGAIN = re.compile(r"(\b[^\W\d_]{2,12}\b[ ,]?)\1{7,}")
+"""A word that follows itself, within other words."""
 _WRONG = re.compile(
     r"(?i)\b(?:garbage|gibberish|garbled|nonsense|incoherent|wrong (?:output|answer|text|result)s?"
     r"|repeat(?:s|ing|ed)? (?:itself|tokens?|the same)|endless repetition|empty (?:content|response"
@@ -50,14 +52,25 @@ _FP4_CACHE = re.compile(r"(?i)FP4.{0,12}KV ?Cache might")
 _MEMORY = re.compile(r"(?i)avail(?:able)?[ _]mem(?:ory)?[= :]+\d")
 
 
-_FEW = 15
+_FEW = 5
 """Lines that somebody picks by hand."""
 _LISTED = re.compile(r"^[A-Za-z_][\w ,.\-]{0,40}: \S")
 """A line of a report, such as that of an environment."""
-_SERVING = re.compile(
-    r"(?i)fp[48]|bf16|gemm|moe|attn|attention|kernel|cuda|backend|quant|token|triton|flash|cutlass|sm_?\d|\bkv|mla|tensor"
-    r"|rope|layer|model|vllm|sglang|llama"
+_KERNELS = re.compile(
+    r"(?i)fp[48]_|_fp[48]|fp[48]_?(?:gemm|linear|einsum)|\w*gemm|flash_?(?:attn|infer|mla)|cutlass|sm_?\d{2,3}"
 )
+"""Names that engines give to kernels of low precision or of attention: what wrong answers are put down to."""
+_OF_A_LOG = re.compile(
+    r'" [1-5]\d\d\b|ServerArgs\(|non-default args|\bthroughput\b|\bbatch[.,] |it/s|s/it|\d\d:\d\d:\d\d'
+)
+"""What a server prints as it runs: no word about answers."""
+_COMMAND = re.compile(r"^\s*[$>#] ")
+_HEALTHY = re.compile(
+    r'" 200\b|[Ss]tartup complete|fired up and ready|server is (?:listening|ready)|Decode batch|throughput: [1-9]'
+    r"|slot +release"
+)
+_BEGINNING = re.compile(r"server_args=|ServerArgs\(|API server version|non-default args|Initializing an? .{0,20}engine")
+"""The first line of a log: who pastes from there on has not chosen the lines around a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +95,13 @@ def infer(records: Sequence[Record], stage: Stage, *, excerpt: bool) -> Inferred
     if not texts:
         return None
     said = _described(texts, stage) if excerpt else None
+    whole = any(_BEGINNING.search(record.text) for record in texts)
+    if said is None and any(_HEALTHY.search(record.text[:2000]) for record in texts[-10:]):
+        return _doubtful(texts)
     return (
         said
         or _stalled(texts[-10:], stage)
-        or _ended(texts, stage, excerpt)
+        or _ended(texts, stage, excerpt and not whole)
         or _doubtful(texts)
         or _chosen(texts, stage, excerpt)
     )
@@ -100,7 +116,7 @@ def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
     plain = [record for record in records if record.raw == record.text and not _FP4_CACHE.search(record.text)]
     if found := _find(_NAN_TEXT, plain):
         return Inferred(F.NAN_INF, S.DECODE, found, "token 0 over and over is what an argmax over NaN gives")
-    if found := next((r for r in plain if _REPEATED.fullmatch(r.text.strip()[:400])), None):
+    if found := next((r for r in plain if _repeats(r.text.strip()[:400])), None):
         return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "one token over and over")
     for pattern, class_, why in (
         (_NAN, F.NAN_INF, "NaN is spoken of"),
@@ -112,6 +128,10 @@ def _described(records: Sequence[Record], stage: Stage) -> Inferred | None:
         if found := _find(pattern, plain):
             return Inferred(class_, S.DECODE if stage is S.UNKNOWN else stage, found, why)
     return None
+
+
+def _repeats(text: str) -> bool:
+    return bool(_REPEATED.fullmatch(text) or _AGAIN.search(text))
 
 
 def _stalled(records: Sequence[Record], stage: Stage) -> Inferred | None:
@@ -153,16 +173,21 @@ def _doubtful(records: Sequence[Record]) -> Inferred | None:
 
 
 def _chosen(records: Sequence[Record], stage: Stage, excerpt: bool) -> Inferred | None:
-    """Settings and names of kernels only: who pastes those without an error has wrong answers."""
-    early = (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG, S.PREFILL, S.DECODE)
-    if not excerpt or stage not in early or len(records) > _FEW:
+    """Names of kernels and their settings, and nothing of a log: who picks those has wrong answers to ask about.
+
+    A piece of a log, however short, is no such pick: it ends where it was cut, and tells nothing by that.
+    """
+    if not excerpt or stage not in (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG):
         return None
-    texts = [record.text for record in records]
+    typed = [record for record in records if not _COMMAND.match(record.raw)]
+    if not typed or len(typed) > _FEW or any(record.raw.strip() != record.text.strip() for record in typed):
+        return None
+    texts = [record.text for record in typed]
     listed = sum(bool(_LISTED.match(text)) for text in texts)
     if (
-        any("Traceback" in text for text in texts)
+        any("Traceback" in text or _OF_A_LOG.search(text) for text in texts)
         or (len(texts) > 3 and 2 * listed > len(texts))
-        or not any(map(_SERVING.search, texts))
+        or not any(map(_KERNELS.search, texts))
     ):
         return None
-    return Inferred(F.WRONG_OUTPUT, S.DECODE, records[0], "no error is shown, and the lines were chosen by somebody")
+    return Inferred(F.WRONG_OUTPUT, S.DECODE, typed[0], "no error is shown, and somebody picked the names of kernels")

@@ -53,7 +53,7 @@ _CHECK = re.compile(
     r"(Check failed: .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+|^[\w./\-]+: .*Assertion `.+' failed.*)"
 )
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
-_LATE = (
+LATE = (
     FailureClass.DEVICE_SIDE_ASSERT,
     FailureClass.ILLEGAL_MEMORY_ACCESS,
     FailureClass.ILLEGAL_INSTRUCTION,
@@ -67,7 +67,7 @@ def late(class_: FailureClass, text: str) -> bool:
         return "atchdog" in text
     if class_ is FailureClass.KERNEL_LAUNCH_ERROR:
         return "unspecified launch failure" in text
-    return class_ in _LATE and bool(_ASYNC.search(text))
+    return class_ in LATE and bool(_ASYNC.search(text))
 
 
 def weigh(class_: FailureClass, exception: str, message: str) -> Weight:

@@ -7,6 +7,7 @@ is a failure, and no crash; a log that ends before the server was ready ended fo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ruleout.model import FailureClass, Stage
@@ -55,8 +56,15 @@ def of_failure(failure: Spotted, tail: bytes) -> Judged:
     return Judged(of_class(failure.class_, inferred=False), "the log reports a failure")
 
 
-def of_silence(timeline: Timeline, tail: bytes, engine: str, lines: int) -> Judged:
+def of_requests(survived: Sequence[Spotted]) -> list[Spotted]:
+    """Those of the survived exceptions that a request brought up: what a run that was stopped has for a failure."""
+    return [c for c in survived if c.weight is Weight.WEAK and c.stage in AFTER_READY]
+
+
+def of_silence(timeline: Timeline, tail: bytes, engine: str, lines: int, interrupted: bool = False) -> Judged:
     """How a run ended in which nothing failed."""
+    if interrupted:
+        return Judged(LogOutcome.STOPPED, "it was interrupted from the keyboard, nothing failed before")
     if _SHUT_DOWN.search(tail):
         return Judged(LogOutcome.STOPPED, "it was shut down in order, nothing failed before")
     began = {span.name for span in timeline.spans}

@@ -18,6 +18,8 @@ from ruleout.reading.timeline import SERVING
 from ruleout.reading.where import of_frames, of_words, usual
 
 F, S = FailureClass, Stage
+_KILLED = re.compile(r"\bSIGKILL\b|[Ee]xit(?:ed with)? ?code:? ?-?(?:9|137)\b|exitcode[=: ]+-9\b|': -9\b|signal 9\b")
+"""What a parent says of a child that was killed from outside."""
 _SYMBOL = re.compile(r"undefined symbol")
 _SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
 """A file of a kernel or of the code that launches it: by then, arguments and configuration have been read."""
@@ -37,6 +39,8 @@ def rank_number(process: str) -> int | None:
 def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
     """The failure with the class that lines beside it give it."""
     candidates = reader.failures.candidates
+    if chosen.class_ is F.OTHER and any(_KILLED.search(c.text) for c in candidates):
+        chosen = replace(chosen, class_=F.HOST_OOM_KILL)
     if chosen.class_ is F.OTHER and reader.lines <= EXCERPT:
         around = " ".join(record.text for record in reader.head if record.line != chosen.line)
         chosen = replace(chosen, class_=classify(chosen.exception, chosen.message, context=around))

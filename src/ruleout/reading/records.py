@@ -69,6 +69,11 @@ class Record:
         return self.source, self.place
 
     @property
+    def indent(self) -> int:
+        """Characters of the prefix."""
+        return len(self.raw) - len(self.text)
+
+    @property
     def harmless(self) -> bool:
         """It says itself that it is not an error."""
         return self.level in ("DEBUG", "INFO", "NOTICE", "WARNING")

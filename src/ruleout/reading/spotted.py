@@ -25,6 +25,7 @@ class Spotted:
         line: the deciding line, whose text is `text`.
         rank: the process or rank, empty when unknown.
         stage: the last stage begun before `start`.
+        deadly: its process said that it dies of it.
     """
 
     class_: FailureClass
@@ -38,6 +39,7 @@ class Spotted:
     rank: str = ""
     stage: Stage = Stage.UNKNOWN
     asynchronous: bool = False
+    deadly: bool = False
 
     def at(self, stage: Stage) -> Spotted:
         """The same, seen in that stage."""

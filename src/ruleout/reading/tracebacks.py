@@ -28,7 +28,7 @@ _FRAMES, _MORE, _FOREIGN, _PATIENCE = 64, 12, 400, 40
 
 @dataclass(slots=True)
 class Raised:
-    """One exception of a chain. `asserted` is the last source line of its stack."""
+    """One exception of a chain. `asserted` is the last source line of its stack, `indent` its prefix's length."""
 
     start: int
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=_FRAMES))
@@ -38,6 +38,7 @@ class Raised:
     message: str = ""
     line: int = 0
     text: str = ""
+    indent: int = 0
     more: list[str] = field(default_factory=list)
 
     @property
@@ -75,6 +76,8 @@ class Block:
             self.state, self.idle = "await", 0
             return True
         continues = bool(record.place) or not (self.blank or record.level)
+        if not record.place and record.indent > self.members[-1].indent:
+            return None  # a logger's line, below a message that bears no prefix
         if self.state == "await" or not continues or record.key != self.key or _FILE.match(text):
             return None
         member = self.members[-1]
@@ -97,7 +100,7 @@ class Block:
         if not found or (record.level and not record.place) or not found[1].rpartition(".")[2][:1].isupper():
             return False
         member.exception, member.message = found[1], (found[2] or "").strip()
-        member.line, member.text = record.line, record.text
+        member.line, member.text, member.indent = record.line, record.text, record.indent
         self.state, self.blank = "tail", False
         return True
 

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from ruleout.model.diagnosis import Diagnosis, Environment, LogOutcome
+from ruleout.model.diagnosis import SURVIVED, Diagnosis, Environment, LogOutcome
 from ruleout.model.vocabulary import FailureClass, Stage
 
 DIAGNOSIS = "ruleout.diagnosis/1"
@@ -108,8 +108,14 @@ def conclusion(diagnosis: Diagnosis) -> str:
         likeliest = class_(failure.class_) or diagnosis.outcome.value
         return f"No line tells of a failure; most likely: {likeliest}{where}"
     if diagnosis.outcome is LogOutcome.HEALTHY:
+        if survived(diagnosis):
+            return f"Healthy: {survived(diagnosis)}{_reached(diagnosis)}"
         return f"Healthy: nothing failed{_reached(diagnosis)}"
     if diagnosis.outcome is LogOutcome.STOPPED:
+        if failure:
+            return f"Stopped by its operator; a request failed before{where}, the server went on{_furthest(diagnosis)}"
+        if survived(diagnosis):
+            return f"Stopped by its operator; {survived(diagnosis)}{_reached(diagnosis)}"
         return f"Stopped by its operator: nothing failed before{_reached(diagnosis)}"
     if diagnosis.outcome is LogOutcome.UNKNOWN:
         if diagnosis.failure:
@@ -126,6 +132,17 @@ def conclusion(diagnosis: Diagnosis) -> str:
     return f"{verb}{where}{told}"
 
 
+def survived(diagnosis: Diagnosis) -> str:
+    """What the run survived, as a clause; empty when there was nothing."""
+    lines = [warning.line for warning in diagnosis.warnings if warning.why == SURVIVED]
+    if not lines:
+        return ""
+    many = (
+        f"{len(lines)} exceptions (the first on line {min(lines)})" if lines[1:] else f"an exception (line {lines[0]})"
+    )
+    return f"it survived {many} and went on"
+
+
 def sure(diagnosis: Diagnosis) -> bool:
     """Whether the log itself says how the run ended."""
     return diagnosis.outcome is not LogOutcome.UNKNOWN and not (diagnosis.failure and diagnosis.failure.inferred)
@@ -139,6 +156,15 @@ def recognised(diagnosis: Diagnosis) -> bool:
 def stage(reached: Stage) -> str:
     """Where it failed, as a part of a sentence, with a blank before it."""
     return "" if reached is Stage.UNKNOWN else f" {_STAGES.get(reached, f'in {reached}')}"
+
+
+_FURTHEST = (Stage.CONCURRENCY, Stage.DECODE, Stage.PREFILL, Stage.READY)
+
+
+def _furthest(diagnosis: Diagnosis) -> str:
+    """How far a run came that failed on the way."""
+    began = {span.name for span in diagnosis.stages}
+    return next((f"; it came as far as {stage}" for stage in _FURTHEST if stage in began), "")
 
 
 def _reached(diagnosis: Diagnosis) -> str:

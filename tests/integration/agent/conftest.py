@@ -54,6 +54,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/metrics":
             self.answer(b"fake_requests_total 1")
         elif self.path == "/never":
+            print("asked", flush=True)
             time.sleep(600)
         elif self.path == "/drip":
             self.send_response(200)
@@ -186,7 +187,12 @@ class Trial:
             "LocalRunner().run(json.load(open(sys.argv[1])), lambda event: None)\n"
         )
         path = self.spool / "trial.json"
-        parent = subprocess.Popen([sys.executable, "-c", source, str(path)], stderr=subprocess.DEVNULL)
+        # Whatever started the tests may have had Ctrl-C ignored; a person's shell does not.
+        parent = subprocess.Popen(
+            [sys.executable, "-c", source, str(path)],
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         self.agents.append(parent)
         return parent
 
@@ -196,6 +202,11 @@ class Trial:
     def wait_for(self, kind: str, seconds: float = 15) -> Event:
         found = eventually(lambda: self.of_kind(self.events(), kind), seconds, f"the event {kind}")
         return found[-1]  # type: ignore[no-any-return]
+
+    def wait_until_asked(self) -> None:
+        """A request that is never answered has reached the server."""
+        log = self.spool / "server.log"
+        eventually(lambda: log.exists() and b"asked" in log.read_bytes(), 15, "a request")
 
     def alive(self) -> list[psutil.Process]:
         """What lives of the trial, found without the product's help: by its mark, or by the folder in its command."""

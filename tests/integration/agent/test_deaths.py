@@ -201,11 +201,9 @@ def test_an_interrupted_runner_ends_the_trial_before_it_lets_go(trial: Trial, ki
 
 def test_ctrl_c_and_an_impatient_second_one(trial: Trial) -> None:
     parent = trial.parent(trial.server({"FAKE_IGNORES_TERM": "1"}, probes=[LOAD], stop={"grace_s": 60}))
-    trial.wait_for("ready")
-    time.sleep(0.3)
+    trial.wait_until_asked()
     parent.send_signal(signal.SIGINT)
     trial.wait_for("probe")
-    time.sleep(0.3)
     assert parent.poll() is None
     parent.send_signal(signal.SIGINT)
     assert parent.wait(10) != 0

@@ -283,3 +283,37 @@ def test_without_rules_no_suspect_names_one(capsys: pytest.CaptureFixture[str]) 
     assert isinstance(found["suspects"], list)
     assert found["suspects"]
     assert not any(suspect["rule"] for suspect in found["suspects"])
+
+
+@pytest.mark.parametrize("log", ["", "/dev/zero", "/dev/urandom", "/dev/full"])
+def test_a_name_that_is_empty_or_a_device_s_is_refused_in_two_lines(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", log]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert len(printed.err.splitlines()) == 2
+
+
+def test_a_closed_standard_input_is_refused_in_two_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["diagnose", "-"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_standard_input_without_end_is_refused_and_an_empty_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/zero").open() as endless:
+        monkeypatch.setattr(sys, "stdin", endless)
+        assert run(["diagnose", "-"]) == 2
+    with Path(os.devnull).open() as empty:
+        monkeypatch.setattr(sys, "stdin", empty)
+        assert run(["diagnose", "-"]) == 0
+
+
+@pytest.mark.parametrize("width", [40, 50, 64, 80, 100])
+def test_the_path_always_ends_with_the_last_stage(width: int) -> None:
+    rows = [text for text, _ in screen(FULL, width)]
+    begin = next(n for n, row in enumerate(rows) if row.startswith("Came through"))
+    assert f"{FULL.stages[-1].name}:" in " ".join(rows[begin : begin + 2])

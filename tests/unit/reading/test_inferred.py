@@ -77,3 +77,32 @@ def test_a_log_that_came_to_readiness_or_to_its_end_is_given_no_failure(log: str
 def test_lines_that_are_about_nothing_or_a_report_of_an_environment_tell_of_no_failure(log: str) -> None:
     found = read_facts([Stream("pasted", io.BytesIO(log.encode()))])
     assert (found.failure, found.outcome) == (None, LogOutcome.UNKNOWN)
+
+
+BATCH = "[2026-03-04 09:13:00 TP0] Decode batch. #running-req: 1, gen throughput (token/s): 80.1, #queue-req: 0\n"
+ARGS = "[2026-03-04 09:10:00] server_args=ServerArgs(model_path='M', kv_cache_dtype='fp8_e4m3', tp_size=8)\n"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "A model of a ship in a bottle,\nits layers of paint are all gone,\na token of days at full throttle\n",
+        BATCH * 3,
+        'INFO:     10.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n' * 4,
+        ARGS,
+        ARGS + "[2026-03-04 09:10:07 TP0] Init torch distributed begin.\n",
+        ARGS + START + CAPTURE,
+        "$ vllm serve M --kv-cache-dtype fp8 --attention-backend FLASHINFER\n",
+        "INFO 01-01 00:00:00 [cuda.py:9] Using FLASH_ATTN attention backend\n",
+    ],
+)
+def test_a_short_piece_of_a_healthy_log_or_of_none_is_given_no_failure(log: str) -> None:
+    found = read_facts([Stream("pasted", io.BytesIO(log.encode()))])
+    assert found.failure is None
+    assert found.outcome in (LogOutcome.UNKNOWN, LogOutcome.HEALTHY)
+
+
+def test_names_of_kernels_that_somebody_picked_are_about_wrong_answers() -> None:
+    found = read_facts([Stream("pasted", io.BytesIO(b"$ vllm serve M\nfp8_einsum\nrecipe (1, 1, 128)\n"))])
+    assert found.failure
+    assert (found.failure.class_, found.failure.inferred) == ("wrong_output", True)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ruleout.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from ruleout.reading.diagnose import Stream
 
 
 @click.command()
@@ -22,10 +28,10 @@ def diagnose(logs: tuple[str, ...], as_json: bool, generic: bool) -> int:
     do. All that are given count as one run. Nothing is launched and nothing leaves this machine.
     """
     from ruleout.diagnosis.diagnose import diagnosed
-    from ruleout.reading.diagnose import Stream, read_run
+    from ruleout.reading.diagnose import read_run
     from ruleout.report.diagnosis import diagnosis_document
 
-    sources = [Stream("standard input", sys.stdin.buffer) if log == "-" else _path(log) for log in _once(logs)]
+    sources = [_input() if log == "-" else _path(log) for log in _once(logs)]
     try:
         run = read_run(sources)
     except OSError as problem:
@@ -50,8 +56,42 @@ def _once(logs: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(logs))
 
 
+_NAMES = "Name a log, a folder of logs, or - for standard input."
+
+
+def _input() -> Stream:
+    """Standard input, which may be closed, or come from a device that never ends."""
+    from ruleout.reading.diagnose import Stream
+
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("standard input is closed", _NAMES)
+    try:
+        number = sys.stdin.fileno()
+    except (OSError, ValueError):  # no file of the system's
+        return Stream("standard input", sys.stdin.buffer)
+    if not os.isatty(number):
+        _refuse_devices("standard input", os.fstat(number))
+    return Stream("standard input", sys.stdin.buffer)
+
+
 def _path(log: str) -> Path:
     path = Path(log)
-    if not path.exists():
-        raise UsageError(f"{log}: no such file", "Name a log, a folder of logs, or - for standard input.")
+    if not log:
+        raise UsageError("the name of a log is empty", _NAMES)
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{log}: no such file", _NAMES) from None
+    except OSError as problem:
+        raise UsageError(f"{log}: {problem.strerror or problem}", "Name a log that can be read.") from None
+    except ValueError:
+        raise UsageError(f"{log}: not the name of a file", _NAMES) from None
+    _refuse_devices(log, found)
     return path
+
+
+def _refuse_devices(name: str, found: os.stat_result) -> None:
+    """A device may have no end. The one that is always empty is as good as an empty file."""
+    device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
+    if device and found.st_rdev != Path(os.devnull).stat().st_rdev:
+        raise UsageError(f"{name}: a device, not a log", _NAMES)

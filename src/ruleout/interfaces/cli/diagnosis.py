@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
-from ruleout.model.diagnosis import ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
+from ruleout.model.diagnosis import SURVIVED, ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
 from ruleout.report import diagnosis as words
 
 LABEL = 21
@@ -40,6 +40,7 @@ _LATER = (
     "Came through",
     "Asked for",
     "Followed from it",
+    "Survived",
     "Failing starts warn",
     "Not evidence",
     "Warns, not weighed",
@@ -176,10 +177,7 @@ def _adds(diagnosis: Diagnosis) -> bool:
 def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]]]:
     room = width - LABEL
     if diagnosis.stages:
-        path = _wrapped(_path(diagnosis.stages), room, 0, PATH_ROWS + 1)
-        if len(path) > PATH_ROWS:  # what came last tells more than what came first
-            path = _wrapped("… › " + _path(diagnosis.stages[-6:]), room, 0, PATH_ROWS)
-        yield "Came through", path
+        yield "Came through", _fitted(diagnosis.stages, room)
     own = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
     own.sort(key=lambda s: (not any(part in s.name for part in TELLING), s.requested is None))
     if own:
@@ -198,14 +196,25 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     telling = sorted((w for w in diagnosis.warnings if w.weight), key=lambda w: -(w.weight or 0))
     for label, warnings in (
         ("Failing starts warn", telling),
-        ("Warns, not weighed", [w for w in diagnosis.warnings if w.weight is None]),
+        ("Survived", [w for w in diagnosis.warnings if w.why == SURVIVED]),
+        ("Warns, not weighed", [w for w in diagnosis.warnings if w.weight is None and w.why != SURVIVED]),
     ):
         if warnings:
             quoted = _quoted(((w.line, w.source, w.text) for w in warnings), diagnosis)
             yield label, _first(quoted, WARNINGS, room)
-    if nothing := [w for w in diagnosis.warnings if w.weight == 0]:
+    if nothing := [w for w in diagnosis.warnings if w.weight == 0 and w.why != SURVIVED]:
         shown = [f"{_address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
         yield "Not evidence", _first(shown, WARNINGS, room)
+
+
+def _fitted(stages: Sequence[StageSpan], room: int) -> list[str]:
+    """The path in as many rows as there are for it: what came last tells more than what came first."""
+    path = _wrapped(_path(stages), room, 0, PATH_ROWS + 1)
+    first = 1
+    while len(path) > PATH_ROWS and first < len(stages):
+        path = _wrapped("… › " + _path(stages[first:]), room, 0, PATH_ROWS + 1)
+        first += 1
+    return path[:PATH_ROWS]
 
 
 def _path(stages: Sequence[StageSpan]) -> str:

@@ -11,12 +11,14 @@ from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
-from ruleout.investigation.casefile import read_case, seconds
+from ruleout.investigation.casefile import read_case
+from ruleout.investigation.caseschema import seconds
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.session import find
 from ruleout.investigation.session import investigate as run_investigation
 from ruleout.model import Budget, Case, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
+from ruleout.report.page import page
 from ruleout.runners.local import LocalRunner
 
 EXITS = {
@@ -102,8 +104,9 @@ def conduct(case: Case, text: str, folder: Folder, budget: Budget, *, resume: bo
 
 
 def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
-    """Write FINDINGS.md and print the answer."""
+    """Write FINDINGS.md and report.html, and print the answer."""
     write_whole(folder.findings, findings(case, verdict))
+    write_whole(folder.report, page(case, verdict))
     if as_json:
         tell_json(verdict_document(verdict, case.name, str(folder.path)))
     else:

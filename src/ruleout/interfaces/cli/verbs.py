@@ -14,6 +14,7 @@ VERBS = {
     "check": "ruleout.interfaces.cli.check",
     "status": "ruleout.interfaces.cli.status",
     "findings": "ruleout.interfaces.cli.findings",
+    "report": "ruleout.interfaces.cli.report",
 }
 """Each verb's module, which has the command under the verb's name."""
 
