@@ -10,6 +10,7 @@ from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.infer import named, suspects
 from ruleout.diagnosis.sharpen import matches, sharpened
 from ruleout.diagnosis.view import view
+from ruleout.diagnosis.weights import weighed
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
 
@@ -27,6 +28,7 @@ def diagnosed(
         lines: those and all others that were kept of the logs.
         rules: with the catalogue of known failures; without it, by generic inference alone.
     """
+    diagnosis = weighed(diagnosis)
     if diagnosis.failure is None:
         return replace(diagnosis, unexplained=0.0)
     seen = view(diagnosis, near, lines)

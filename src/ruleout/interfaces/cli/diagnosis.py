@@ -38,7 +38,16 @@ NAMES = ("tokenizer", "served_model_name", "device", "device_config", "load_form
 """Settings that name things, and follow from others: they come last, with those that are printed as structures."""
 
 COMPONENT, CLAIM_ROWS = 21, 2
-_LATER = ("Engine's own choice", "Came through", "Asked for", "Followed from it", "Warns, not weighed")
+_LATER = (
+    "Engine's own choice",
+    "Came through",
+    "Asked for",
+    "Followed from it",
+    "Survived",
+    "Failing starts warn",
+    "Not evidence",
+    "Warns, not weighed",
+)
 _BLANKS = re.compile(r"[ \t\r\n]+")
 
 Row = tuple[str, str]
@@ -187,11 +196,18 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
     if diagnosis.failure and diagnosis.failure.consequences:
         follows = [(c.line, c.source, c.text) for c in diagnosis.failure.consequences]
         yield "Followed from it", _first(_quoted(follows, diagnosis), CONSEQUENCES, room)
-    over = [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why == SURVIVED]
-    if over:
-        yield "Survived", _first(_quoted(over, diagnosis), WARNINGS, room)
-    if warned := [(w.line, w.source, w.text) for w in diagnosis.warnings if w.why != SURVIVED]:
-        yield "Warns, not weighed", _first(_quoted(warned, diagnosis), WARNINGS, room)
+    telling = sorted((w for w in diagnosis.warnings if w.weight), key=lambda w: -(w.weight or 0))
+    for label, warnings in (
+        ("Failing starts warn", telling),
+        ("Survived", [w for w in diagnosis.warnings if w.why == SURVIVED]),
+        ("Warns, not weighed", [w for w in diagnosis.warnings if w.weight is None and w.why != SURVIVED]),
+    ):
+        if warnings:
+            quoted = _quoted(((w.line, w.source, w.text) for w in warnings), diagnosis)
+            yield label, _first(quoted, WARNINGS, room)
+    if nothing := [w for w in diagnosis.warnings if w.weight == 0 and w.why != SURVIVED]:
+        shown = [f"{_address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
+        yield "Not evidence", _first(shown, WARNINGS, room)
 
 
 def _fitted(stages: Sequence[StageSpan], room: int) -> list[str]:
