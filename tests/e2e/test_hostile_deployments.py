@@ -83,7 +83,7 @@ def test_a_log_of_a_gigabyte_is_read_in_little_memory(workshop: Workshop) -> Non
     workshop.plan(fails=FAILS, log_bytes=size)
     case = workshop.case(factors=FACTORS)
     measured = (
-        "import resource, sys\n"
+        "import sys\n"
         "from ruleout.interfaces.cli.main import run\n"
         "status = run(sys.argv[1:])\n"
         "hwm = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
