@@ -8,7 +8,6 @@ from ruleout.model import Failure, Trial, Verdict
 from ruleout.model.codec import to_json
 
 VERDICT = "ruleout.verdict/1"
-STATUS = "ruleout.status/1"
 
 
 def verdict_document(verdict: Verdict, name: str = "", folder: str = "") -> dict[str, Any]:

@@ -141,7 +141,7 @@ def test_none_of_all_planted_secrets_is_left_when_they_stand_in_one_text() -> No
         "at::Tensor c10::cuda::CUDAStream std::vector<float> ae::be c10d::add 00000000:17:00.0 12:34:56.789",
         '  File "/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py", line 812, in run_engine_core',
         "See https://docs.vllm.ai/en/latest/ and https://huggingface.co/zai-org/GLM-5 or https://github.com/a/b/issues/3",
-        "/root/.cache/huggingface/hub pass@1 deepseek@main image@sha256:abc /opt/x/.local/lib threading.local()",
+        "/root/models/hub pass@1 deepseek@main image@sha256:abc /opt/x/.local/lib threading.local()",
         '{"role": "assistant", "content": "", "token": " Paris", "logprob": -0.1, "type": "text"}',
         "Capturing batches (bs=1 avail_mem=12.3 GB): 100%|####| 4/4 [00:02<00:00,  1.62it/s]",
         "torch.nn.functional.scaled_dot_product_attention 2.10.0+cu130 sm_120a 0x7f1c2a3b4d5e 1.5e-05 3.5.0.post1",

@@ -39,7 +39,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
-    total = words.minutes(sum(t.minutes for t in verdict.trials))
+    total = words.minutes(words.total(verdict))
     trials, record = words.count(len(verdict.trials), "trial"), _from_here(folder.findings)
     console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
 
