@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Trial, UsageError, Verdict
+from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Suspicion, Trial, UsageError, Verdict
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -29,6 +29,7 @@ class Journal:
     target: Failure | None = None
     cwd: str | None = None
     verdict: Verdict | None = None
+    suspicion: Suspicion | None = None
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
@@ -94,6 +95,10 @@ class Journal:
         """The investigation was started or gone on with, with this case, in this working folder."""
         self.add("case", text=case_text, cwd=cwd)
 
+    def suspected(self, found: Suspicion) -> None:
+        """What the baseline's log makes likely: once, so that the plan stays a function of the journal."""
+        self.add("suspicion", suspicion=to_json(found))
+
     def planned(self, number: int, configuration: Configuration, purpose: str, token: str) -> None:
         """A trial is about to be launched."""
         self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token)
@@ -111,6 +116,8 @@ class Journal:
             self.target = from_json(Failure, body["failure"])
         elif kind == "verdict":
             self.verdict = from_json(Verdict, body["verdict"])
+        elif kind == "suspicion":
+            self.suspicion = from_json(Suspicion, body["suspicion"])
         elif kind == "leading" and trial is not None:
             self._leaders.append((trial, body["claim"], body["probability"]))
         elif kind == "planned" and trial is not None:

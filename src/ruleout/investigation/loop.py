@@ -18,6 +18,8 @@ from ruleout.investigation.judging import judge
 from ruleout.investigation.launching import prepare, refuse_elsewhere
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.run import Run, read_run
+from ruleout.investigation.settings import replaced, resolved, settings_in
+from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
     Budget,
     Case,
@@ -26,6 +28,7 @@ from ruleout.model import (
     Mechanism,
     MissingError,
     OutcomeKind,
+    Suspicion,
     Trial,
     Verdict,
     VerdictStatus,
@@ -38,6 +41,7 @@ from ruleout.runners.base import Event, Runner
 BASELINE_RUNS = 5
 """Clean baselines until the failure counts as not reproduced: five exclude a rate above 45 % at 95 %."""
 DEFAULT_TRIALS = 100
+ADVISED = "the log itself advises it: to be seen once, by itself"
 
 
 class Investigation:
@@ -82,7 +86,10 @@ class Investigation:
                     verdict = self._conclude(assessment, VerdictStatus.WORKAROUND)
                     # The reasoning asks for more clean runs where the failure may be rare; here the first one is it.
                     return verdict if verdict.workarounds else replace(verdict, workarounds=found)
-                if assessment.step is not None:
+                advised = to_test(self.case, self._suspicion(), trials)
+                if advised is not None:
+                    step, purpose = advised, ADVISED
+                elif assessment.step is not None:
                     step, purpose = assessment.step.configuration, assessment.step.purpose
             if step is None:
                 return self._conclude(assessment, None)
@@ -91,8 +98,17 @@ class Investigation:
                 return self._conclude(assessment, VerdictStatus.EXHAUSTED)
             self._trial(step, purpose, assessment)
 
+    def _suspicion(self) -> Suspicion:
+        """What the log of the first trial that showed the target makes likely; read once, then kept."""
+        if self.journal.suspicion is None:
+            shown = (t for t in self.journal.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
+            first = next(shown, None)
+            self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
+        assert self.journal.suspicion is not None
+        return self.journal.suspicion
+
     def _assess(self, trials: tuple[Trial, ...]) -> Assessment:
-        assessment = assess(self.case, trials)
+        assessment = assess(self.case, trials, priors=self._suspicion().priors)
         claim, probability = leading_claim(assessment)
         last = trials[-1].id
         if self.journal.leader_after != last:
@@ -102,11 +118,12 @@ class Investigation:
     def _conclude(self, assessment: Assessment | None, stopped: VerdictStatus | None) -> Verdict:
         trials = self.journal.trials
         if assessment is None and self.journal.target is not None and trials:
-            assessment = assess(self.case, trials)
+            assessment = assess(self.case, trials, priors=self._suspicion().priors)
         if assessment is None:
             status = stopped or VerdictStatus.NOT_REPRODUCED
             return Verdict(status, 0.0, trials=trials, why=self._not_reproduced(trials))
-        return conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
+        verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
+        return explained(self.case, verdict, self._suspicion())
 
     # -- the baseline ------------------------------------------------------------------------------------------
 
@@ -158,6 +175,9 @@ class Investigation:
 
     def _judged(self, number: int, run: Run) -> None:
         outcome = judge(self.journal.target, run, self.case.target)
+        configuration = self.journal.open[number].configuration
+        settings = settings_in(self.folder.path / self.folder.log(number))
+        outcome = replace(outcome, effective=replaced(self.case, configuration, settings), resolved=resolved(settings))
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
         self.listener.finished(trial)
 

@@ -12,7 +12,8 @@ from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
-from ruleout.model import Budget, Case, MissingError, UsageError, Verdict, VerdictStatus
+from ruleout.investigation.suspecting import explained
+from ruleout.model import Budget, Case, MissingError, Suspicion, UsageError, Verdict, VerdictStatus
 from ruleout.reasoning import assess, conclude
 from ruleout.runners.base import Runner
 from ruleout.store import Store
@@ -134,4 +135,7 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
         return verdict
     if journal.target is None or not trials:
         return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")
-    return conclude(case, trials, assess(case, trials), journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
+    found = journal.suspicion or Suspicion()
+    assessment = assess(case, trials, priors=found.priors)
+    verdict = conclude(case, trials, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
+    return explained(case, verdict, found)

@@ -23,6 +23,7 @@ from ruleout.model.diagnosis import (
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
 from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
     Carrier,
@@ -56,6 +57,7 @@ __all__ = [
     "ABSENT",
     "PRESENT",
     "UNSET",
+    "Advice",
     "Assumption",
     "AssumptionSource",
     "AssumptionStatus",
@@ -103,6 +105,7 @@ __all__ = [
     "StageSpan",
     "StepKind",
     "Suspect",
+    "Suspicion",
     "Target",
     "Trial",
     "UsageError",

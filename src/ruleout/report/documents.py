@@ -39,6 +39,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
     if outcome is not None:
         document["reason"] = outcome.reason
+        if outcome.effective:
+            document["effective"] = dict(outcome.effective)
         if outcome.failure is not None:
             document["failure"] = _failure(outcome.failure)
             document["stage"] = outcome.failure.exposure.stage.value
