@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Suspicion, Trial, UsageError, Verdict
@@ -26,7 +26,6 @@ class Journal:
     """The state of an investigation and the only way to add to it: memory and store change together."""
 
     store: Store
-    target: Failure | None = None
     cwd: str | None = None
     verdict: Verdict | None = None
     suspicion: Suspicion | None = None
@@ -49,6 +48,12 @@ class Journal:
                     "Restore the folder from a copy, or start anew under another name.",
                 ) from None
         return journal
+
+    @property
+    def target(self) -> Failure | None:
+        """The failure to explain: that of the first trial that showed it, so no crash can part the two."""
+        shown = (t.outcome for t in self.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
+        return next((outcome.failure for outcome in shown if outcome.failure), None)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -108,12 +113,15 @@ class Journal:
         self.add("finished", number, outcome=to_json(outcome), minutes=minutes, log=log)
         return self._trials[number]
 
+    def marked(self, number: int, outcome: Outcome) -> Trial:
+        """A person overruled how a trial was judged."""
+        self.add("marked", number, outcome=to_json(outcome))
+        return self._trials[number]
+
     def _apply(self, kind: str, trial: int | None, body: Mapping[str, Any]) -> None:
         """What an event changes. Kinds that are not known change nothing."""
         if kind == "case":
             self.cwd = self.cwd or body.get("cwd")
-        elif kind == "target":
-            self.target = from_json(Failure, body["failure"])
         elif kind == "verdict":
             self.verdict = from_json(Verdict, body["verdict"])
         elif kind == "suspicion":
@@ -128,8 +136,8 @@ class Journal:
         elif kind == "finished" and trial is not None:
             plan = self.open.pop(trial)
             outcome = from_json(Outcome, body["outcome"])
-            if self.target is None and outcome.kind is OutcomeKind.REPRODUCED:
-                self.target = outcome.failure  # not an event of its own: a crash could come between the two
             self._trials[trial] = Trial(
                 trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"]
             )
+        elif kind == "marked" and trial is not None:
+            self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

@@ -131,7 +131,7 @@ def find(name: str | None, chosen: Path | None) -> Folder:
 def current_verdict(case: Case, journal: Journal) -> Verdict:
     """The last verdict if nothing came after it; otherwise what can be said now."""
     verdict, trials = journal.verdict, journal.trials
-    if verdict is not None and [t.id for t in verdict.trials] == [t.id for t in trials]:
+    if verdict is not None and verdict.trials == trials:
         return verdict
     if journal.target is None or not trials:
         return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")

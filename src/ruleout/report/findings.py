@@ -100,7 +100,7 @@ def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
     for trial in verdict.trials:
         cells = (
             str(trial.id),
-            words.changes(trial.configuration, case.baseline),
+            words.ran(trial, case.baseline),
             words.outcome(trial.outcome),
             _stage(trial),
             f"{trial.minutes:.2f}",

@@ -105,9 +105,14 @@ def conduct(case: Case, text: str, folder: Folder, budget: Budget, *, resume: bo
 
 def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
     """Write FINDINGS.md and report.html, and print the answer."""
-    write_whole(folder.findings, findings(case, verdict))
-    write_whole(folder.report, page(case, verdict))
+    write_record(case, verdict, folder)
     if as_json:
         tell_json(verdict_document(verdict, case.name, str(folder.path)))
     else:
         tell_verdict(case, verdict, folder)
+
+
+def write_record(case: Case, verdict: Verdict, folder: Folder) -> None:
+    """Write FINDINGS.md and report.html."""
+    write_whole(folder.findings, findings(case, verdict))
+    write_whole(folder.report, page(case, verdict))
