@@ -33,6 +33,7 @@ class Journal:
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
     _last: int = 0
+    _tokens: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, store: Store) -> Journal:
@@ -59,6 +60,11 @@ class Journal:
     def trials(self) -> tuple[Trial, ...]:
         """The judged trials, in the order of their numbers."""
         return tuple(self._trials[n] for n in sorted(self._trials))
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The marks of the trials that were judged: of a log that was given, its digest."""
+        return frozenset(token for trial, token in self._tokens.items() if trial in self._trials)
 
     @property
     def begun_before(self) -> bool:
@@ -131,6 +137,7 @@ class Journal:
         elif kind == "planned" and trial is not None:
             self.open[trial] = _Planned(Configuration(body["configuration"]), body["purpose"], body["token"])
             self._last = max(self._last, trial)
+            self._tokens[trial] = body["token"]
         elif kind == "abandoned" and trial is not None:
             self.open.pop(trial, None)
         elif kind == "finished" and trial is not None:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import Engine
+from ruleout.investigation.byhand import Given, judged
 from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
 from ruleout.investigation.launching import prepare, refuse_elsewhere
 from ruleout.investigation.listener import Listener
-from ruleout.investigation.run import Run, read_run
+from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.settings import replaced, resolved, settings_in
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
@@ -48,9 +49,16 @@ class Investigation:
     """One investigation in its folder."""
 
     def __init__(
-        self, case: Case, folder: Folder, journal: Journal, engine: Engine, runner: Runner, listener: Listener
+        self,
+        case: Case,
+        folder: Folder,
+        journal: Journal,
+        engine: Engine,
+        runner: Runner,
+        listener: Listener,
+        given: Sequence[Given] = (),
     ) -> None:
-        self.case, self.folder, self.journal = case, folder, journal
+        self.case, self.folder, self.journal, self.given = case, folder, journal, given
         self.engine, self.runner, self.listener = engine, runner, listener
         self.cwd = Path(journal.cwd or ".")
 
@@ -80,6 +88,9 @@ class Investigation:
                 if (verdict := self._baseline_verdict(trials)) is not None:
                     return verdict
                 step, purpose = self.case.baseline, "the baseline"
+            elif taken := self._take(trials):
+                self.listener.finished(taken)
+                continue
             else:
                 assessment = self._assess(trials)
                 if found := self._workarounds(trials):
@@ -180,6 +191,21 @@ class Investigation:
         outcome = replace(outcome, effective=replaced(self.case, configuration, settings), resolved=resolved(settings))
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
         self.listener.finished(trial)
+
+    def _take(self, trials: tuple[Trial, ...]) -> Trial | None:
+        """The next log that was run by hand, taken in as a trial; None when there is none left."""
+        target = self.journal.target
+        log = next((one for one in self.given if one.digest not in self.journal.taken), None)
+        if log is None or target is None:
+            return None
+        number = self.journal.next_number
+        require_room(self.folder.path, log.path.stat().st_size)
+        spool = self.folder.trial(number)
+        spool.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log.path, spool / LOG)
+        self.journal.planned(number, log.configuration, log.purpose, log.digest)
+        outcome = judged(self.case, target, log, LOG)
+        return self.journal.finished(number, outcome, log.minutes, self.folder.log(number))
 
     def _recover(self) -> None:
         """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import engine_named
+from ruleout.investigation.byhand import Given
 from ruleout.investigation.casefile import parse_case, read_case
 from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
@@ -20,13 +22,22 @@ from ruleout.store import Store
 
 
 def investigate(
-    case: Case, text: str, folder: Folder, runner: Runner, listener: Listener, *, resume: bool, budget: Budget
+    case: Case,
+    text: str,
+    folder: Folder,
+    runner: Runner,
+    listener: Listener,
+    *,
+    resume: bool,
+    budget: Budget,
+    given: Sequence[Given] = (),
 ) -> Verdict:
     """Run an investigation in its folder.
 
     Args:
         text: the case file as it was read; a copy is kept.
         budget: what limits this run.
+        given: logs of trials that were run by hand.
 
     Raises:
         UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
@@ -52,7 +63,7 @@ def investigate(
             )
         journal.begun(text, str(Path.cwd()))
         try:
-            return Investigation(case, folder, journal, engine, runner, listener).run(budget)
+            return Investigation(case, folder, journal, engine, runner, listener, given).run(budget)
         except MissingError as problem:
             if resume or journal.trials:
                 raise

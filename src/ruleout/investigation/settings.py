@@ -19,6 +19,7 @@ HEAD = 8 << 20
 """Bytes of a log in which settings are looked for: engines say them while they start."""
 OPEN = frozenset({ABSENT, PRESENT, "auto", "default", "none", ""})
 """Levels that leave the choice to the engine, or that are no value."""
+UNTOLD = "?"
 LONGEST = 80
 """Longer values are dumps of structures, which differ from run to run and tell nothing apart."""
 _SPELLINGS = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "fp8": "fp8e4m3"}
@@ -42,17 +43,18 @@ def resolved(settings: Sequence[Setting]) -> dict[str, str]:
 def replaced(case: Case, configuration: Mapping[str, str], settings: Sequence[Setting]) -> dict[str, str]:
     """The factors whose level the engine replaced by another, with what was in effect instead.
 
-    Where that is one of the factor's levels, it is named as the case writes it.
+    Where that is one of the factor's levels, it is named as the case writes it; `UNTOLD` where the log says only that
+    the level was refused.
     """
-    chosen = {s.name: s.resolved for s in settings if s.chosen_by is ChosenBy.ENGINE and s.resolved is not None}
+    chosen = {s.name: s.resolved or UNTOLD for s in settings if s.chosen_by is ChosenBy.ENGINE}
     found: dict[str, str] = {}
     for factor in case.factors:
         level = configuration.get(factor.name, factor.baseline)
         in_effect = chosen.get(setting_name(factor))
         if factor.mechanism is not Mechanism.FLAG or in_effect is None or level.lower() in OPEN:
             continue
-        if not _same(level, in_effect):
-            found[factor.name] = next((known for known in factor.levels if _same(known, in_effect)), in_effect)
+        if not same(level, in_effect):
+            found[factor.name] = next((known for known in factor.levels if same(known, in_effect)), in_effect)
     return found
 
 
@@ -61,7 +63,7 @@ def setting_name(factor: Factor) -> str:
     return factor.target.lstrip("-").replace("-", "_").lower()
 
 
-def _same(level: str, value: str) -> bool:
+def same(level: str, value: str) -> bool:
     """The same value, however it is spelt (`bf16`, `torch.bfloat16`; `FLASH_ATTN`, `flash-attn`)."""
     return _plain(level) == _plain(value)
 

@@ -64,7 +64,8 @@ class Outcome:
         failure: what failed in this trial, the target or another; None for a clean one.
         reached: the furthest stage the trial came to.
         reason: the judgement in words.
-        effective: the factors whose level the engine replaced, with the one that was in effect instead.
+        effective: the factors whose level the engine replaced, with the one that was in effect instead, `?` if
+            the log does not tell.
         resolved: what else the engine said of settings in effect, by name.
     """
 

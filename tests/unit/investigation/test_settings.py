@@ -20,6 +20,11 @@ def test_a_level_that_was_replaced_is_named_with_what_was_in_effect() -> None:
     assert replaced(CASE, {"backend": "FLASH_ATTN"}, said("CPU_ATTN")) == {"backend": "CPU_ATTN"}
 
 
+def test_a_level_that_was_refused_is_void_even_if_the_log_does_not_say_what_was_taken() -> None:
+    refused = [Setting("attention_backend", "FLASH_ATTN", None, ChosenBy.ENGINE, 38)]
+    assert replaced(CASE, {"backend": "FLASH_ATTN"}, refused) == {"backend": "?"}
+
+
 def test_another_level_of_the_factor_is_named_as_the_case_writes_it() -> None:
     assert replaced(CASE, {"backend": "FLASH_ATTN"}, said("triton-attn")) == {"backend": "TRITON_ATTN"}
 
