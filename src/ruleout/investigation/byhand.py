@@ -203,8 +203,8 @@ def _failure(diagnosis: Diagnosis, source: str) -> Failure | None:
 
 
 def _alike(here: Stage, there: Stage) -> bool:
-    """The same stage; while serving, where logs do not always tell prefill from decode, any."""
-    return here is there or (here in _SERVING and there in _SERVING)
+    """Both while starting or both while serving. A log alone does not always tell one stage of these from the next."""
+    return Stage.UNKNOWN in (here, there) or (here in _SERVING) == (there in _SERVING)
 
 
 def _at(stage: Stage) -> int:

@@ -38,4 +38,5 @@ def _overruled(before: Outcome, kind: OutcomeKind, why: str, journal: Journal) -
     elif kind is OutcomeKind.REPRODUCED and (journal.target is not None):
         failure = before.failure if before.kind is OutcomeKind.REPRODUCED else journal.target
     told = f": {' '.join(why.split())}" if why.strip() else ""
-    return replace(before, kind=kind, failure=failure, reason=f"marked {kind} by a person, was {before.kind}{told}")
+    reason = f"marked {kind} by a person, was {before.kind}{told}"
+    return replace(before, kind=kind, failure=failure, reason=reason, by_person=True)

@@ -67,6 +67,7 @@ class Outcome:
         effective: the factors whose level the engine replaced, with the one that was in effect instead, `?` if
             the log does not tell.
         resolved: what else the engine said of settings in effect, by name.
+        by_person: a person overruled what was read.
     """
 
     kind: OutcomeKind
@@ -75,6 +76,7 @@ class Outcome:
     failure: Failure | None = None
     effective: Mapping[str, str] = field(default_factory=dict)
     resolved: Mapping[str, str] = field(default_factory=dict)
+    by_person: bool = False
 
     @property
     def masked(self) -> bool:

@@ -108,6 +108,10 @@ def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
             trial.log,
         )
         yield "| " + " | ".join(_cell(c) for c in cells) + " |"
+    overruled = [(t.id, t.outcome.reason) for t in verdict.trials if t.outcome and t.outcome.by_person]
+    if overruled:
+        yield ""
+        yield from (f"- Trial {number}: {reason}" for number, reason in overruled)
 
 
 def _stage(trial: Trial) -> str:
