@@ -31,6 +31,7 @@ def investigate(
     resume: bool,
     budget: Budget,
     given: Sequence[Given] = (),
+    reduce: bool = False,
 ) -> Verdict:
     """Run an investigation in its folder.
 
@@ -38,6 +39,7 @@ def investigate(
         text: the case file as it was read; a copy is kept.
         budget: what limits this run.
         given: logs of trials that were run by hand.
+        reduce: raise the load until a rare failure shows, and find the smallest command that fails.
 
     Raises:
         UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
@@ -63,7 +65,7 @@ def investigate(
             )
         journal.begun(text, str(Path.cwd()))
         try:
-            return Investigation(case, folder, journal, engine, runner, listener, given).run(budget)
+            return Investigation(case, folder, journal, engine, runner, listener, given, reduce).run(budget)
         except MissingError as problem:
             if resume or journal.trials:
                 raise
@@ -147,6 +149,6 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
     if journal.target is None or not trials:
         return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")
     found = journal.suspicion or Suspicion()
-    assessment = assess(case, trials, priors=found.priors)
-    verdict = conclude(case, trials, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
-    return explained(case, verdict, found)
+    assessment = assess(case, journal.evidence, priors=found.priors)
+    verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
+    return replace(explained(case, verdict, found), trials=trials)

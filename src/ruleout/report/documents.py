@@ -37,6 +37,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "log": trial.log,
         "purpose": trial.purpose,
     }
+    if trial.without:
+        document["without"] = list(trial.without)
     if outcome is not None:
         document["reason"] = outcome.reason
         if outcome.effective:

@@ -46,6 +46,8 @@ def changes(configuration: Configuration, baseline: Configuration) -> str:
 def ran(trial: Trial, baseline: Configuration) -> str:
     """What a trial changed, and what was in effect where the engine replaced it."""
     changed = changes(trial.configuration, baseline)
+    if trial.without:
+        changed = f"without {' '.join(trial.without)}"
     instead = trial.outcome.effective if trial.outcome else {}
     return f"{changed} (in effect: {Configuration(instead)})" if instead else changed
 

@@ -60,6 +60,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @click.argument("case_file", metavar="CASE.yaml")
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
+@click.option(
+    "--reduce",
+    is_flag=True,
+    help="Raise the load until it fails; end with the smallest command that fails.",
+)
 @click.option("--budget-trials", type=click.IntRange(min=1), help="Stop after so many trials.")
 @click.option("--budget-time", type=Duration(), help="Stop when the trials have taken so long, e.g. 6h.")
 @click.option(
@@ -75,6 +80,7 @@ def investigate(
     case_file: str,
     resume: bool,
     dry_run: bool,
+    reduce: bool,
     budget_trials: int | None,
     budget_time: float | None,
     by_hand: tuple[str, ...],
@@ -100,7 +106,7 @@ def investigate(
         return 0
     text = path.read_text(encoding="utf-8-sig")
     logs = [given(case, log) for log in by_hand]
-    return conduct(case, text, folder, budget, resume=resume, as_json=as_json, logs=logs)
+    return conduct(case, text, folder, budget, resume=resume, as_json=as_json, logs=logs, reduce=reduce)
 
 
 def conduct(
@@ -112,6 +118,7 @@ def conduct(
     resume: bool,
     as_json: bool,
     logs: Sequence[Given] = (),
+    reduce: bool = False,
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
@@ -121,7 +128,7 @@ def conduct(
         console.print(f"  by hand  {log.told}", style="dim", markup=False, soft_wrap=True)
     with Progress(case, folder, budget, console) as progress:
         verdict = run_investigation(
-            case, text, folder, LocalRunner(), progress, resume=resume, budget=budget, given=logs
+            case, text, folder, LocalRunner(), progress, resume=resume, budget=budget, given=logs, reduce=reduce
         )
     tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
