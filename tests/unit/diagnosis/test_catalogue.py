@@ -104,5 +104,5 @@ def test_a_value_that_cannot_be_matched_in_full_is_a_mistake(tmp_path: Path) -> 
         "  claim: c\n  test: t\n  confidence: 0.5\n  references: ['https://example.org/1']\n"
         "  examples: {matching: ['RuntimeError: acme'], other: ['RuntimeError: no']}\n"
     )
-    with pytest.raises(UsageError, match="own.yaml, line 3"):
+    with pytest.raises(UsageError, match=r"own\.yaml, line \d"):
         read_files([path])
