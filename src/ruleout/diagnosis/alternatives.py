@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ruleout.diagnosis.components import COMPONENTS
-from ruleout.diagnosis.flags import SETTINGS, spelt
+from ruleout.diagnosis.flags import spelt
+from ruleout.diagnosis.ran import in_effect, number, on_cpu, says
 from ruleout.model import ABSENT, Component, FailureClass, Stage
 from ruleout.model.diagnosis import ChosenBy, Diagnosis, Suspect
 
@@ -19,7 +20,15 @@ C = Component
 OPEN = frozenset({C.MEMORY, C.SPEC_DECODE, C.SCHEDULER, C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE})
 """Components whose change is told by the run's own figures and flags, also where a rule names no flag."""
 _GPU_ONLY = frozenset({C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT, C.CUDA_GRAPH, C.ALLREDUCE, C.QUANTIZATION})
-_SPARSE = re.compile(r"(?i)dsa|deepseek_?v32|deepseek_?v3_2")
+_SPARSE = re.compile(r"(?i)dsa|deepseek_?v32|deepseek_?v3_2|nsa_indexer")
+_FORMATS = {
+    "--fp4-gemm-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|Fp4Gemm",
+    "--fp8-gemm-backend": r"(?i)fp8|e4m3",
+    "--linear-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|fp8",
+}
+"""Flags that are about one format of the weights, and what tells that the run has it."""
+_ATTENTION = re.compile(r"attention|attn|fmha|mla")
+_CHOICES = re.compile(r"(?i)one of|choose from|supported:|expects")
 _ESTIMATE = re.compile(r"estimated maximum model length is (\d+)")
 _LENGTHS = ("max_model_len", "max_seq_len", "context_length", "ctx_size")
 _SHORTEST, _LEAST = 1024, 0.3
@@ -45,7 +54,11 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
     fixed = suspect.fix.get("set")
     if isinstance(fixed, dict):
         yield fixed
-    if suspect.rule and not fixed and suspect.component not in OPEN and not _in_attention(diagnosis):
+    kernels = suspect.component in (C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT) and not on_cpu(diagnosis)
+    if kernels and _sparse(diagnosis):
+        # Dense attention, which needs no kernels of DSA: https://github.com/voipmonitor/rtx6kpro (models/glm5.md)
+        yield {"--attention-backend": "flashinfer", "--kv-cache-dtype": "bf16"}
+    if suspect.rule and not fixed and suspect.component not in OPEN and not _too_large(diagnosis):
         return
     if suspect.component is C.MEMORY:
         yield from _room(diagnosis)
@@ -56,21 +69,22 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
         return
     if suspect.component is C.ALLREDUCE and diagnosis.environment.tp == 1:
         return
-    if suspect.component is C.QUANTIZATION and not _says(diagnosis, r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4"):
-        return
-    if suspect.component in (C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT) and _sparse(diagnosis):
-        # Dense attention, which needs no kernels of DSA: https://github.com/voipmonitor/rtx6kpro (models/glm5.md)
-        yield {"--attention-backend": "flashinfer", "--kv-cache-dtype": "bf16"}
-    for change in COMPONENTS[suspect.component].changes.get(diagnosis.engine.name, ()):
-        if all(_fits(diagnosis, level) for level in change.values()):
-            yield change
+    products = suspect.component is C.KERNEL_ARCH_SUPPORT and not suspect.rule and not _about_attention(diagnosis)
+    for component in (C.QUANTIZATION, suspect.component) if products else (suspect.component,):
+        for change in COMPONENTS[component].changes.get(diagnosis.engine.name, ()):
+            if all(_fits(diagnosis, suspect, flag, level) for flag, level in change.items()):
+                yield change
 
 
-def _in_attention(diagnosis: Diagnosis) -> bool:
+def _too_large(diagnosis: Diagnosis) -> bool:
     """A kernel of attention is too large for this GPU: another backend has others."""
     failure = diagnosis.failure
-    large = failure and failure.class_ is FailureClass.SHARED_MEMORY
-    return bool(large and failure and any(re.search(r"attention|attn|mla", frame) for frame in failure.frames))
+    return bool(failure and failure.class_ is FailureClass.SHARED_MEMORY and _about_attention(diagnosis))
+
+
+def _about_attention(diagnosis: Diagnosis) -> bool:
+    failure = diagnosis.failure
+    return bool(failure and any(_ATTENTION.search(text) for text in (failure.text, failure.message, *failure.frames)))
 
 
 def _room(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
@@ -82,17 +96,17 @@ def _room(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
         return
     late = diagnosis.stage in AFTER_CACHE
     if diagnosis.engine.name == "sglang" and late:
-        share = _number(diagnosis, "mem_fraction_static")
+        share = number(diagnosis, "mem_fraction_static")
         lower = max(_LEAST, (share or 0.8) - 0.1)
         graphs = {"--cuda-graph-max-bs": "8"} if diagnosis.stage is Stage.CUDA_GRAPH_CAPTURE else {}
         yield {"--mem-fraction-static": f"{lower:.2f}".rstrip("0"), **graphs}
-    share = _number(diagnosis, "gpu_memory_utilization") or 0.9
+    share = number(diagnosis, "gpu_memory_utilization") or 0.9
     if diagnosis.engine.name == "vllm" and "No available memory" in text and share < 0.9:
         yield {"--gpu-memory-utilization": "0.95"}
     elif diagnosis.engine.name == "vllm" and late and "out of memory" in text:
         yield {"--gpu-memory-utilization": f"{max(_LEAST, share - 0.1):.2f}".rstrip("0")}
     flag = {"vllm": "--max-model-len", "sglang": "--context-length", "llama.cpp": "--ctx-size"}
-    length = next((value for name in _LENGTHS if (value := _number(diagnosis, name))), None)
+    length = next((value for name in _LENGTHS if (value := number(diagnosis, name))), None)
     if (
         diagnosis.engine.name in flag
         and length
@@ -102,62 +116,20 @@ def _room(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
         yield {flag[diagnosis.engine.name]: str(int(length // 2))}
 
 
-def in_effect(diagnosis: Diagnosis, flag: str, level: str) -> bool:
-    """Whether the run has that level already."""
-    name = flag.lstrip("-").replace("-", "_")
-    names = {name, SETTINGS.get(name, name)}
-    found = [s for s in diagnosis.settings if s.name in names]
-    if level == ABSENT:
-        return not any(s.chosen_by is ChosenBy.USER for s in found)
-    values = {_plain(s.resolved if s.resolved is not None else s.requested or "") for s in found}
-    if not level:
-        return "true" in values
-    if name == "kv_cache_dtype" and "auto" in values and diagnosis.engine.name == "vllm":
-        values.add(_plain(diagnosis.environment.dtype or ""))
-    return _plain(level) in values
-
-
-def on_cpu(diagnosis: Diagnosis) -> bool:
-    """Whether the run was on no GPU at all, as far as its log tells."""
-    if any("+cpu" in (version or "") for version in (diagnosis.engine.version, diagnosis.environment.torch)):
-        return True
-    if diagnosis.failure and "not compiled with CUDA" in diagnosis.failure.text + diagnosis.failure.message:
-        return True
-    said = [s.resolved or s.requested or "" for s in diagnosis.settings if s.name in ("device", "device_config")]
-    return any(value.lower() == "cpu" for value in said)
-
-
-def _fits(diagnosis: Diagnosis, level: str) -> bool:
-    """The level is made for this hardware, and is not what fails: the traceback does not lead through it."""
+def _fits(diagnosis: Diagnosis, suspect: Suspect, flag: str, level: str) -> bool:
+    """The level is made for this hardware and these weights, and is not what fails: no frame leads through it."""
+    if flag in _FORMATS and not says(diagnosis, suspect, _FORMATS[flag]):
+        return False
     word = level.lower().partition("_")[0]
     frames = diagnosis.failure.frames if diagnosis.failure else ()
     if word == "flashinfer" and (diagnosis.environment.sm or "").startswith("gfx"):
         return False
-    return not word or not any(word in frame.lower() for frame in frames)
+    said = diagnosis.failure.message if diagnosis.failure else ""
+    places = [*frames, "" if _CHOICES.search(said) else said]
+    return not word or not any(word in place.lower() for place in places)
 
 
 def _sparse(diagnosis: Diagnosis) -> bool:
-    ran = diagnosis.environment
-    return diagnosis.engine.name == "sglang" and bool(_SPARSE.search(f"{ran.model_type} {ran.architecture}"))
-
-
-def _says(diagnosis: Diagnosis, pattern: str) -> bool:
-    """The model, its quantization or the failure speak of it."""
     ran, failure = diagnosis.environment, diagnosis.failure
-    texts = [ran.quantization or "", ran.model or "", failure.text + failure.message if failure else ""]
-    texts += [s.resolved or s.requested or "" for s in diagnosis.settings if s.name == "quantization"]
-    return any(re.search(pattern, text) for text in texts)
-
-
-def _number(diagnosis: Diagnosis, name: str) -> float | None:
-    for setting in diagnosis.settings:
-        if setting.name == name:
-            for value in (setting.resolved, setting.requested):
-                if value and re.fullmatch(r"\d+(?:\.\d+)?", value):
-                    return float(value)
-    return None
-
-
-def _plain(value: str) -> str:
-    value = value.lower().removeprefix("torch.")
-    return {"bfloat16": "bf16", "float16": "f16", "half": "f16"}.get(value, value)
+    texts = [str(ran.model_type), str(ran.architecture), *(failure.frames if failure else ())]
+    return diagnosis.engine.name == "sglang" and bool(_SPARSE.search(" ".join(texts)))

@@ -50,7 +50,9 @@ COMPONENTS: dict[Component, About] = {
     C.QUANTIZATION: About(
         "a quantized layer computes wrongly, or its format does not fit the kernel",
         "it fails alike with an unquantized checkpoint, or with another GEMM backend",
-        {"sglang": _levels("--fp4-gemm-backend", "flashinfer_cudnn", "flashinfer_cutlass")},
+        {"sglang": (*_levels("--fp4-gemm-backend", "flashinfer_cudnn", "flashinfer_cutlass"),
+                    *_levels("--fp8-gemm-backend", "triton", "cutlass")),
+         "vllm": _levels("--linear-backend", "marlin", "cutlass")},
     ),
     C.MOE_RUNNER: About(
         "the experts' kernels or their loading do not fit the model",

@@ -25,10 +25,13 @@ SPELT: dict[str, dict[tuple[str, str], tuple[str, str]]] = {
 KNOWN: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
     # https://github.com/vllm-project/vllm/pull/26315: a flag since 0.13, a variable before.
     ("vllm", "--attention-backend"): ((">=0.13", "--attention-backend"), (">=0.12,<0.13", "VLLM_ATTENTION_BACKEND")),
+    # https://github.com/vllm-project/vllm/pull/39538, whose predecessor was to go with 0.21
+    ("vllm", "--linear-backend"): ((">=0.20", "--linear-backend"),),
     # https://github.com/vllm-project/recipes/pull/904
     ("vllm", "--moe-backend"): ((">=0.17", "--moe-backend"),),
     # https://github.com/sgl-project/sglang/pull/16534 and 17309, which gave its levels their prefix
     ("sglang", "--fp4-gemm-backend"): ((">=0.5.9", "--fp4-gemm-backend"),),
+    ("sglang", "--fp8-gemm-backend"): ((">=0.5.8", "--fp8-gemm-backend"),),
     # https://github.com/sgl-project/sglang/pull/25821; the release by https://github.com/radixark/miles/pull/1058
     ("sglang", "--dsa-prefill-backend"): (
         (">=0.5.13", "--dsa-prefill-backend"),
@@ -68,6 +71,9 @@ COSTS: tuple[tuple[str, str, str], ...] = (
     ("--disable-custom-all-reduce", "", "2 to 12 % slower"),
     # https://github.com/sgl-project/sglang/pull/12406 (75 tokens/s instead of 136, at that time)
     ("--fp4-gemm-backend", "flashinfer_cudnn", "FP4 products may be slower"),
+    ("--fp8-gemm-backend", "triton|cutlass", "FP8 products may be slower"),
+    # https://github.com/vllm-project/vllm/pull/49376
+    ("--linear-backend", "marlin", "weights are unpacked for each product: less throughput"),
     ("--moe-(?:runner-)?backend", "triton", "experts slower than with kernels tuned for the GPU"),
     # https://docs.sglang.io/advanced_features/speculative_decoding.html (1.5 to 2.4 times with it)
     ("--speculative-.*", "absent", "1.5 to 2.4 times slower without speculation"),

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ruleout.diagnosis.alternatives import on_cpu
+from ruleout.diagnosis.ran import on_cpu
 from ruleout.diagnosis.view import Place, View
 from ruleout.model import Component, FailureClass, arguments
 from ruleout.model.diagnosis import Diagnosis, Suspect
@@ -186,6 +186,8 @@ _HELP = {
     "llama.cpp": "llama-server --help",
 }
 _PYTHON = re.compile(r"(?:^|\s)(?P<python>\S*\bpython[\d.]*)\s+-m\s")
+_PACKAGES = {"common_ops": "sgl-kernel", "cv2": "opencv-python-headless", "PIL": "pillow", "yaml": "pyyaml"}
+"""Modules whose package bears another name."""
 _PLACE = re.compile(r"\{(\w+)\}")
 _FOLDERS = re.compile(r"(?:ckpts?|checkpoints?|models?|weights|data|mnt|workspace)/")
 """Folders that people keep models in: no owners of repositories."""
@@ -214,6 +216,8 @@ def _known(diagnosis: Diagnosis, values: dict[str, str]) -> dict[str, str]:
     typed = _PYTHON.search(diagnosis.command)
     python = typed["python"] if typed and arguments.program(typed["python"]).startswith("python") else "python3"
     found = {"python": python, **values}
+    if "package" in values:
+        found["package"] = _PACKAGES.get(values["package"], values["package"])
     if "what" in values:
         found["flag"] = "--attention-backend"
     if serve := _HELP.get(diagnosis.engine.name):

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ruleout.diagnosis.alternatives import AFTER_CACHE, alternative, on_cpu
+from ruleout.diagnosis.alternatives import AFTER_CACHE, alternative
 from ruleout.diagnosis.commandline import changed
 from ruleout.diagnosis.flags import cost
 from ruleout.diagnosis.looks import looks
+from ruleout.diagnosis.ran import on_cpu
 from ruleout.diagnosis.view import View
 from ruleout.model import Component, FailureClass, Stage
 from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
@@ -78,14 +79,14 @@ def _options(view: View, suspect: Suspect) -> Iterator[_Option]:
         yield _trial(view.diagnosis, change, about, OWN if rule else OTHER)
     roomy = suspect.component is Component.MEMORY  # of which there may be more by many ways
     if suspect.rule and "set" not in suspect.fix and isinstance(note, str) and (roomy or not change):
-        mending = ProposedStep(StepKind.READ, f"to mend {suspect.component}: {note}")
+        mending = ProposedStep(StepKind.READ, f"if it is {suspect.component}: {note}")
         yield _Option(mending, about, NOTED, LOADING if change else MENDING)
     elif not change and not looked:
         yield _Option(
             ProposedStep(StepKind.READ, f"see whether {suspect.test}: then it is not {suspect.component}"),
             about,
             VAGUE,
-            MENDING,
+            LOADING,
         )
 
 
@@ -134,4 +135,4 @@ def _add(options: list[_Option], option: _Option) -> None:
 
 
 def _refuted(about: Sequence[Component]) -> str:
-    return f"it works then, or it is not {' nor '.join(about)}"
+    return f"it works then, or it is {'neither' if about[1:] else 'not'} {' nor '.join(about)}"

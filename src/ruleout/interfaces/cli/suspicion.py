@@ -44,15 +44,11 @@ def title(diagnosis: Diagnosis) -> Row:
     """The title of the steps; where the log shows no command, it says what to do with a flag or a variable."""
     trials = [step for step in diagnosis.next[:STEPS] if step.kind is StepKind.TRIAL]
     names = {name for step in trials if not step.command for name, level in step.change.items() if level != ABSENT}
-    places = [
-        words
-        for words, there in (
-            ("flags: add them to your command", any(not arguments.variable(name) for name in names)),
-            ("variables: set them before it", any(arguments.variable(name) for name in names)),
-        )
-        if there
-    ]
-    return "Try next" + (f" ({'; '.join(places)})" if places else ""), "bold"
+    variables, flags = (any(arguments.variable(n) is kind for n in names) for kind in (True, False))
+    places = {(True, True): "variables before your command, flags behind it", (False, True): "add flags to your command",
+              (True, False): "set variables before your command"}  # fmt: skip
+    place = places.get((variables, flags))
+    return f"Try next ({place})" if place else "Try next", "bold"
 
 
 def step(number: int, proposed: ProposedStep, width: int, rows: int = 2) -> list[Row]:
