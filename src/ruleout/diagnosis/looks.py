@@ -55,7 +55,7 @@ LOOKS: tuple[Look, ...] = (
         {C.TRANSFORMERS_VERSION},
         r"model type `?(?P<type>\w+)`? but Transformers does not recognize",
         "{python} -c \"import transformers as t; print(t.__version__, '{type}' in t.CONFIG_MAPPING)\"",
-        "False: this transformers is too old for {type}; True: it has another one",
+        "False: too old for {type}; True: the server ran another transformers",
         1.0,
     ),
     _look(
@@ -89,7 +89,7 @@ LOOKS: tuple[Look, ...] = (
     ),
     _look(
         {C.INSTALL_ABI, C.TRANSFORMERS_VERSION},
-        r"ImportError|ModuleNotFoundError|AttributeError|undefined symbol|cannot import|does not exist|metadata",
+        r"ImportError|ModuleNotFoundError|AttributeError|undefined symbol|cannot import|metadata",
         "{python} -m pip check",
         "names the packages whose versions do not fit each other",
         0.6,

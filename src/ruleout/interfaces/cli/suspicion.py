@@ -45,8 +45,11 @@ def title(diagnosis: Diagnosis) -> Row:
     trials = [step for step in diagnosis.next[:STEPS] if step.kind is StepKind.TRIAL]
     names = {name for step in trials if not step.command for name, level in step.change.items() if level != ABSENT}
     variables, flags = (any(arguments.variable(n) is kind for n in names) for kind in (True, False))
-    places = {(True, True): "variables before your command, flags behind it", (False, True): "add flags to your command",
-              (True, False): "set variables before your command"}  # fmt: skip
+    places = {
+        (True, True): "variables before your command, flags behind it",
+        (True, False): "set variables before your command",
+        (False, True): "add flags to your command",
+    }
     place = places.get((variables, flags))
     return f"Try next ({place})" if place else "Try next", "bold"
 
