@@ -31,6 +31,7 @@ KNOWN: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
     ("vllm", "--moe-backend"): ((">=0.17", "--moe-backend"),),
     # https://github.com/sgl-project/sglang/pull/16534 and 17309, which gave its levels their prefix
     ("sglang", "--fp4-gemm-backend"): ((">=0.5.9", "--fp4-gemm-backend"),),
+    # https://github.com/sgl-project/sglang/pull/14379
     ("sglang", "--fp8-gemm-backend"): ((">=0.5.8", "--fp8-gemm-backend"),),
     # https://github.com/sgl-project/sglang/pull/25821; the release by https://github.com/radixark/miles/pull/1058
     ("sglang", "--dsa-prefill-backend"): (
@@ -58,6 +59,7 @@ COSTS: tuple[tuple[str, str, str], ...] = (
     # https://github.com/vllm-project/vllm-omni/issues/7960 (1.7 to 4.3 times per token)
     ("--disable-cuda-graph", "", _GRAPHS),
     ("--enforce-eager", "", _GRAPHS),
+    # https://github.com/ggml-org/llama.cpp/issues/27330 names the variable
     ("GGML_CUDA_DISABLE_GRAPHS", "1", "decoding is slower without graphs"),
     # https://docs.vllm.ai/en/v0.11.2/features/quantization/quantized_kvcache/
     ("--kv-cache-dtype", "bf16|bfloat16|auto", "half as many tokens fit as with FP8"),
