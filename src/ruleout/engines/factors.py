@@ -12,8 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ruleout.engines import arguments
-from ruleout.model import ABSENT, PRESENT, UNSET, Case, Configuration, Factor, Mechanism, Mode, Probe, UsageError
+from ruleout.model import (
+    ABSENT,
+    PRESENT,
+    UNSET,
+    Case,
+    Configuration,
+    Factor,
+    Mechanism,
+    Mode,
+    Probe,
+    UsageError,
+    arguments,
+)
 
 _PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
 _WRAPPERS = frozenset(

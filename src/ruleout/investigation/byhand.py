@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruleout.engines import arguments
 from ruleout.investigation.settings import replaced, resolved, same, setting_name
 from ruleout.model import (
     ABSENT,
@@ -30,6 +29,7 @@ from ruleout.model import (
     OutcomeKind,
     Stage,
     UsageError,
+    arguments,
 )
 from ruleout.reading import similar
 from ruleout.reading.diagnose import read_facts

@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ruleout.engines import arguments
 from ruleout.investigation.journal import Journal
-from ruleout.model import ABSENT, Case, Mechanism, Mode, OutcomeKind
+from ruleout.model import ABSENT, Case, Mechanism, Mode, OutcomeKind, arguments
 
 RAISE, MOST_TIMES = 4, 64
 """By what the requests of a launch are multiplied while the baseline does not fail, and to what at most."""
