@@ -94,7 +94,14 @@ def probes_under(case: Case, configuration: Configuration, probes: Sequence[Prob
                 change(probe, number) if hit or not any(meant) else probe
                 for probe, hit in zip(changed, meant, strict=True)
             ]
-    return tuple(changed)
+    return tuple(_times(probe, case.times) for probe in changed)
+
+
+def _times(probe: Probe, times: int) -> Probe:
+    """A load with so many times the requests; another probe so many times one after the other."""
+    if probe.kind == "load":
+        return replace(probe, requests=probe.requests * times)
+    return replace(probe, repeat=probe.repeat * times)
 
 
 def _with_prompt_tokens(probe: Probe, number: int) -> Probe:

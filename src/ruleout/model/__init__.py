@@ -23,6 +23,7 @@ from ruleout.model.diagnosis import (
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
 from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
     Carrier,
@@ -31,6 +32,7 @@ from ruleout.model.verdict import (
     Elsewhere,
     Hypothesis,
     Masked,
+    Minimal,
     NextStep,
     NotRuledOut,
     Pivot,
@@ -56,6 +58,7 @@ __all__ = [
     "ABSENT",
     "PRESENT",
     "UNSET",
+    "Advice",
     "Assumption",
     "AssumptionSource",
     "AssumptionStatus",
@@ -86,6 +89,7 @@ __all__ = [
     "LogWarning",
     "Masked",
     "Mechanism",
+    "Minimal",
     "MissingError",
     "Mode",
     "NextStep",
@@ -103,6 +107,7 @@ __all__ = [
     "StageSpan",
     "StepKind",
     "Suspect",
+    "Suspicion",
     "Target",
     "Trial",
     "UsageError",
