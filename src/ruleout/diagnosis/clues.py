@@ -73,7 +73,8 @@ CLUES: tuple[Clue, ...] = (
         NEAR,
         r"(?i)undefined symbol|cannot open shared object|DLL load failed|version `GLIBC|common_ops|\b_C\b.*ImportError"
         r"|ImportError'? object|No module named '(?!transformers)|symbol not found|torch::class_"
-        r"|operator \S+ does not exist|package metadata|Failed to import|is not installed|pip install",
+        r"|operator \S+ does not exist|package metadata|Failed to import|is not installed|pip install"
+        r"|_OpNamespace|module '(?!transformers)[\w.]+' has no attribute",
         {C.INSTALL_ABI: 3.0},
         "a compiled part cannot be loaded, or a package is missing",
     ),
@@ -92,9 +93,11 @@ CLUES: tuple[Clue, ...] = (
     ),
     _clue(
         NEAR,
-        r"(?i)kernel image is invalid|unsupported toolchain|driver version is insufficient",
+        r"(?i)kernel image is invalid|unsupported toolchain|driver version is insufficient"
+        r"|Unsupported gpu architecture '|nvcc.{0,40}not found|CUDA_HOME|Value '\w+' is not defined for option"
+        r"|invalid value for --gpu-architecture|installed CUDA driver|NVIDIA driver on your system",
         {C.INSTALL_ABI: 3.0},
-        "code was compiled for a newer driver than is installed",
+        "the CUDA toolkit, its driver and the code do not go together",
     ),
     # The tokenizer and its template.
     _clue(
@@ -115,7 +118,8 @@ CLUES: tuple[Clue, ...] = (
     # The KV cache's type.
     _clue(
         NEAR,
-        r"(?i)\bKV ?dtype|kv[_ ]?cache[_ ]?dtype|\bKV4\b|[kv]_scale\b|kv_?cache.{0,30}(?:fp8|fp4|e4m3|e5m2|q[48]_0)"
+        r"(?i)\bKV ?dtype|kv[_ ]?cache[_ ]?dtype|\bKV4\b|(?:\b|_)[qkv]_scale(?:\b|_)"
+        r"|kv_?cache.{0,30}(?:fp8|fp4|e4m3|e5m2|q[48]_0)"
         r"|(?:fp8|fp4|e4m3|e5m2|E2M1\)|float8|float4)\w*.{0,16}\bkv|kv_(?:fp8|fp4)|store_fp8|dtype: torch\.float[48]",
         {C.KV_CACHE_DTYPE: 2.0},
         "the type of the KV cache is spoken of",
@@ -130,10 +134,11 @@ CLUES: tuple[Clue, ...] = (
     ),
     _clue(
         ASKED,
-        r"kv[_-]cache[_-]dtype[ =](?:fp|nvfp|int|turbo|q)\w*|cache[_-]type[_-][kv][ =]q",
+        r"kv[_-]cache[_-]dtype[ =](?:fp|nvfp|int|turbo|q)\w*"
+        r"|cache[_-]type[_-][kv][ =](?:q|iq|bf)\w*|-ct[kv] (?:q|iq|bf)\w*",
         {C.KV_CACHE_DTYPE: 1.2},
-        "the KV cache is quantized ({0})",
-        RUNTIME,
+        "the KV cache has a type of its own ({0})",
+        frozenset({*RUNTIME, F.INCOMPATIBLE_CONFIG_ASSERT}),
     ),
     # Attention.
     _clue(
@@ -167,8 +172,8 @@ CLUES: tuple[Clue, ...] = (
     # Experts.
     _clue(
         NEAR,
-        r"(?i)fused_?moe|moe_?runner|(?<![a-z])moe(?![a-z])|moe_align|grouped_?gemm|routed|shared experts|expert_data"
-        r"|topk_ids|deep_?ep|w13|num_experts",
+        r"(?i)fused_?moe|moe_?runner|(?<![a-z])moe(?![a-z])|moe_align|grouped_?gemm|routed|router_|shared experts"
+        r"|expert_data|topk_ids|deep_?ep|w13|\bw2_|\.experts\.|num_experts",
         {C.MOE_RUNNER: 1.8},
         "the experts' code is involved",
     ),
@@ -234,7 +239,7 @@ CLUES: tuple[Clue, ...] = (
     ),
     _clue(
         NEAR,
-        r"(?i)out of resources?: shared memory|OutOfResources",
+        r"(?i)out of resources?: shared memory|OutOfResources|shared memory resources|dynamic shared memory size",
         {C.KERNEL_ARCH_SUPPORT: 1.5},
         "a kernel's tiles are larger than this GPU's shared memory",
     ),
@@ -242,7 +247,7 @@ CLUES: tuple[Clue, ...] = (
     _clue(
         NEAR,
         r"(?i)while capturing|during capture|stream is capturing|cuda_?graph.{0,40}(?:error|fail|invalid)|capture_error"
-        r"|graph replay|CUDAGraph|cuda_graph_runner|StreamCapture",
+        r"|graph replay|graphs?\S{0,9}\.replay|graphs\.py|CUDAGraph|cuda_graph_runner|StreamCapture",
         {C.CUDA_GRAPH: 1.2},
         "graphs are captured or replayed",
     ),
@@ -276,6 +281,13 @@ CLUES: tuple[Clue, ...] = (
     ),
     _clue(
         NEAR,
+        r"NCCL INFO|NCCL version|using nccl==",
+        {C.NCCL: 1.5},
+        "it ends while NCCL connects the ranks",
+        {F.HANG, F.NCCL_TIMEOUT_HANG},
+    ),
+    _clue(
+        NEAR,
         r"(?i)gloo|init_process_group|TCPStore|rendezvous|DistNetworkError|IB verbs|ibv_",
         {C.NCCL: 1.0, C.USER_CONFIG: 0.5},
         "ranks do not find each other",
@@ -304,7 +316,8 @@ CLUES: tuple[Clue, ...] = (
     # The scheduler and requests.
     _clue(
         NEAR,
-        r"(?i)req_to_token|radix_?(?:cache|tree)|prefix[_ ]cach|chunked[_ ]prefill|retract|preempt|block_table"
+        r"(?i)req_to_token|radix_?(?:cache|tree)|prefix[_ -]cach|cache[_ ](?:hit|miss)|cached (?:KV|prefix|tokens)"
+        r"|chunked[_ -]prefill|retract|preempt|block_table"
         r"|session_len|truncated|event_loop_overlap|overlap_schedule|async[_ ]scheduling|disaggregat|kv_?transfer|nixl"
         r"|mooncake|hicache|lmcache|gather kernel index|continuous_batching|generation loop",
         {C.SCHEDULER: 1.5},
@@ -339,6 +352,12 @@ CLUES: tuple[Clue, ...] = (
         frozenset({*RUNTIME, F.SHAPE_MISMATCH, F.INCOMPATIBLE_CONFIG_ASSERT}),
     ),
     _clue(
+        SAID,
+        r"(?i)speculat|draft|\bmtp\b|eagle",
+        {C.SPEC_DECODE: 1.0},
+        "the failure names speculation",
+    ),
+    _clue(
         ASKED,
         r"(?i)speculative[_-](?:algorithm|config|model|draft|num)\S*",
         {C.SPEC_DECODE: 1.2},
@@ -349,20 +368,35 @@ CLUES: tuple[Clue, ...] = (
     _clue(
         NEAR,
         r"(?i)safetensors|missing (?:keys|weights|shard)|not initialized from|size mismatch for|HeaderTooLarge|lm_head"
-        r"|incomplete metadata|checkpoint (?:shard|is missing|has)|load weight \(|load_weights|weight_loader"
+        r"|incomplete metadata|checkpoint (?:shard|is missing|has)|load weights? (?:\(|of size)|load_weights"
+        r"|weight_loader"
         r"|loaded_weight|state_dict|no module or parameter named",
         {C.WEIGHTS_CHECKPOINT: 1.5},
         "weights are being loaded",
         {F.SHAPE_MISMATCH, F.MISSING_WEIGHTS, F.QUANT_FORMAT_MISMATCH, F.OTHER, F.IMPORT_ABI, F.WRONG_OUTPUT},
     ),
+    # An assertion in the engine's own native code is about sizes and places, not about what was asked for.
+    _clue(
+        SAID,
+        r"GGML_ASSERT|Assertion `.+' failed|Check failed",
+        {C.SCHEDULER: 0.8, C.ATTENTION_BACKEND: -0.5, C.USER_CONFIG: -1.0, C.SAMPLING: -0.5},
+        "an assertion in native code failed",
+        {F.INCOMPATIBLE_CONFIG_ASSERT},
+    ),
     # What was asked for cannot be.
     _clue(
         NEAR,
         r"(?i)unrecognized arguments|invalid choice|(?:must|should) be (?:divisible|a multiple|one of|greater|less|set)"
-        r"|not divisible|Invalid (?:value|repository|backend)|No such file or directory|Permission denied"
+        r"|Invalid (?:value|repository|backend)|No such file or directory|Permission denied"
         r"|address already in use|Repo id must|gated repo|mutually exclusive",
         {C.USER_CONFIG: 2.5},
         "what was asked for cannot be",
+    ),
+    _clue(
+        SAID,
+        r"(?i)not divisible",
+        {C.USER_CONFIG: 1.5},
+        "sizes do not divide",
     ),
     _clue(
         SAID,
@@ -383,7 +417,7 @@ CLUES: tuple[Clue, ...] = (
         NEAR,
         r"(?i)\bcudnn_generated|cublas(?:Lt)?(?:Create|GemmEx|_STATUS)|inductor|triton/compiler|ptxas"
         r"|misaligned address",
-        {C.OTHER: 1.5, C.INSTALL_ABI: 0.5},
+        {C.OTHER: 1.8, C.INSTALL_ABI: 0.5},
         "a library below the engine is involved ({0})",
         frozenset({*RUNTIME, F.COMPILE_ERROR}),
     ),

@@ -51,7 +51,7 @@ _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:genera
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
 _CHECK = re.compile(
     r"(Check failed: .+|^Failed: \w+ error .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+"
-    r"|^[\w./\-]+: .*Assertion `.+' failed.*)"
+    r"|^[\w./\-]+(?::\d+)*: .*Assertion `.+' failed.*)"
 )
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 LATE = (
