@@ -36,7 +36,9 @@ def main() -> int:
     asked.add_argument("--counts", action="store_true", help="print the base rates and scales that all cases give")
     given = asked.parse_args()
     if given.cases is None or not given.cases.is_dir():
-        print(f"no labelled cases at {given.cases or 'the folder of --cases, which was not given'}: nothing is measured")
+        print(
+            f"no labelled cases at {given.cases or 'the folder of --cases, which was not given'}: nothing is measured"
+        )
         print("  Give a folder of them: python benchmarks/diagnosis --cases DIR")
         return 0
     with tempfile.TemporaryDirectory(prefix="ruleout-bench-") as scratch:
@@ -77,7 +79,8 @@ def report(found: Sequence[cases.Case], repeats: int, svg: Path | None) -> None:
         name = "with rules" if rules else "without rules"
         told = [(known.likely(case, rules=rules), case.component) for known, held in split for case in held]
         curves[name] = measure.bins(told, repeats)
-        print(f"\n{name}, held-out thirds, mean of {repeats} splits\n  given      suspects   mean given   right   90 % interval")
+        print(f"\n{name}, held-out thirds, mean of {repeats} splits")
+        print("  given      suspects   mean given   right   90 % interval")
         for one in curves[name]:
             print(
                 f"  {one.begin:3.0%}–{one.end:4.0%}{one.number:>10.1f}{one.stated:>13.2f}{one.right:>8.2f}"

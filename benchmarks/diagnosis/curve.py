@@ -13,11 +13,13 @@ COLOURS = ("#1f6feb", "#b3541e")
 def drawn(curves: Mapping[str, Sequence[Bin]]) -> str:
     """The curves by name, each with its intervals, beside the diagonal on which they should lie."""
     width, height = LEFT + SIDE + 24, TOP + SIDE + 84
+    side = f"{SIDE * 0.2:.1f}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif"'
+        ' font-size="12"'
         ' role="img" aria-label="Calibration of the suspects of held-out cases">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<rect x="{_x(0.6):.1f}" y="{_y(0.8):.1f}" width="{SIDE * 0.2:.1f}" height="{SIDE * 0.2:.1f}" fill="#eef3e6"/>',
+        f'<rect x="{_x(0.6):.1f}" y="{_y(0.8):.1f}" width="{side}" height="{side}" fill="#eef3e6"/>',
     ]
     for tick in range(0, 11, 2):
         share = tick / 10

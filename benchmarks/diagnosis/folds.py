@@ -1,4 +1,4 @@
-"""What is known without the cases that are held out: rates counted, scales fitted, clues and rules without their support.
+"""What is known without the cases that are held out: rates, scales, and those clues and rules that others support.
 
 The table of clues and the catalogue were written by people who had seen cases of this folder, so no split can make the
 figures of a held-out third those of a stranger's log. What can be taken back is: the counted base rates and the scales
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from cases import Case
 
-from ruleout.diagnosis.clues import Clue
+from ruleout.diagnosis.clue import Clue
 from ruleout.diagnosis.infer import probabilities, scores, unexplained
 from ruleout.diagnosis.rates import COUNTED
 from ruleout.diagnosis.scales import SCALES, Scales
@@ -26,7 +26,8 @@ from ruleout.model import Component, FailureClass
 Counted = dict[FailureClass, dict[Component, int]]
 
 FIRMNESS = 16.0
-"""How many cases the numbers that ship are worth when others are fitted."""
+"""How firmly the scales that ship are held while others are fitted, as the nats that a factor of e costs. Clues fit the
+cases that they were written from better than any others, so a free fit would make everything too sure."""
 _STEPS = (0.6, 0.75, 0.87, 1.0, 1.15, 1.33, 1.7)
 _SWEEPS = 3
 _MOST = {"unexplained": 0.5, "untold": 0.7, "halving": 1.0, "inferred": 1.0, "sharpness": 2.0, "trust": 1.5}
@@ -58,7 +59,7 @@ SHIPPED = Known(COUNTED, SCALES)
 
 
 def counts(cases: Sequence[Case]) -> Counted:
-    """How often each component was the cause, by the class that was read: what a diagnosis looks up."""
+    """How often each component was the cause, by the class of the failure."""
     found: dict[FailureClass, Counter[Component]] = defaultdict(Counter)
     for case in cases:
         found[case.class_][case.component] += 1

@@ -1,10 +1,11 @@
-"""How often the right component comes first, and whether what is given seventy percent is right in seventy of a hundred."""
+"""How often the right component comes first, and whether what is given 70 % is right in 70 of a hundred cases."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ruleout.diagnosis.infer import LEAST, MOST
 from ruleout.model import Component
@@ -63,7 +64,7 @@ def bins(told: Iterable[Told], repeats: int = 1) -> list[Bin]:
         kept = sorted(likely.items(), key=lambda item: -item[1])[:MOST]
         rows += [(p, c is right) for c, p in kept if p >= LEAST]
     found = []
-    for begin, end in zip(EDGES[:-1], EDGES[1:], strict=True):
+    for begin, end in pairwise(EDGES):
         inside = [(p, right) for p, right in rows if begin <= p < end or p == end == EDGES[-1]]
         if inside:
             number = len(inside) / repeats

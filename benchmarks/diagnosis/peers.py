@@ -1,4 +1,4 @@
-"""Two diagnoses that anybody could have without this program: what mostly is the cause, and the first word that fits."""
+"""Two diagnoses that need no program: what mostly is the cause of such a class, and the first word that fits."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ruleout.diagnosis.clues import CLUES, Clue
+from ruleout.diagnosis.clue import Clue
+from ruleout.diagnosis.clues import CLUES
 from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.rates import COUNTED, rates
 from ruleout.diagnosis.scales import SCALES, Scales
