@@ -120,7 +120,7 @@ ENGINE: tuple[Clue, ...] = (
     # Ranks that talk to each other.
     clue(
         NEAR,
-        r"(?i)custom_?all_?reduce|quick_?reduce|symm(?:etric)?_mem|allreduce_fusion|trtllm_allreduce|mscclpp"
+        r"(?i)custom[_ ]?all[_ -]?reduce|quick_?reduce|symm(?:etric)?_mem|allreduce_fusion|trtllm_allreduce|mscclpp"
         r"|IPC handle|cudaIpc|ipc_?handle|full_nvlink|Registering \d+ cuda graph addr",
         {C.ALLREDUCE: 3.0},
         "the engine's own all-reduce is involved",

@@ -64,7 +64,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     (
         F.UNSUPPORTED_ARCH,
         r"[Uu]nsupported (?:GPU )?[Aa]rch(?!\w* type)|\b[Aa]rch(?:itecture)? (?:is )?(?:un|not )supported"
-        r"|No valid attention backend|CUBLAS_STATUS_ARCH_MISMATCH"
+        r"|No valid attention backend|CUBLAS_STATUS_ARCH_MISMATCH|[Kk]ernel only supports sm_?\d"
         r"|No execution plans support the graph|cudnnGraphNotSupportedError",
     ),
     (
@@ -214,6 +214,7 @@ _GENERAL: tuple[tuple[FailureClass, str], ...] = (
         r"^(?:[\w.]*\.)?(?:AssertionError|NotImplementedError|ValueError|ArgumentError|ValidationError"
         r"|\w*ValidationError)\b|GGML_ASSERT|Check failed|[Aa]ssertion\b|invalid choice"
         r"|unrecognized arguments|the following arguments are required|not (?:yet )?supported|[Uu]nsupported"
+        r"|does ?(?:not|NOT|n't) support"
         r"|[Ii]ncompatible|expected .{0,80}got |is not valid|not a valid|expected one argument"
         r"|must be (?:one of|set|divisible|a multiple|greater|less)|not divisible|argument -",
     ),

@@ -57,6 +57,8 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
         if earlier:
             line, text = earlier[0].line, earlier[0].text
             return replace(chosen, class_=F.MISSING_SYMBOL, line=line, start=line, text=text, message=text, frames=())
+        if reader.lines <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
+            return replace(chosen, class_=F.MISSING_SYMBOL)
     return chosen
 
 

@@ -29,6 +29,10 @@ MESSAGES = [
     ("acme.cpp:9: run: Assertion `n == m' failed.", "incompatible_config_assert", "prefill"),
     ("AttributeError: 'AcmeConfig' object has no attribute 'heads'", "import_abi", "model_config"),
     ("AttributeError: module 'acme' has no attribute 'mla'", "import_abi", "install_import"),
+    ("job 7 failed with exception acme.TransferError(room=5): no such peer", "other", ""),
+    ("This kernel only supports sm120.\ncudaErrorLaunchFailure: unspecified launch failure", "unsupported_arch", ""),
+    ("ImportError: could not load any library\n1. a.so: undefined symbol: _ZN3c10", "missing_symbol", ""),
+    ("RuntimeError: it does NOT support two sizes", "incompatible_config_assert", ""),
     ("NotImplementedError: The page size of a layer does not fit", "incompatible_config_assert", "kv_cache_alloc"),
     (
         "pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
