@@ -1,7 +1,7 @@
 """How often each component was the cause, by the class of the failure: where one starts, before any clue.
 
 Three sources. `COUNTED`: publicly discussed failures of SGLang, vLLM, TensorRT-LLM, lmdeploy, llama.cpp and
-transformers (2025 and 2026), each with a cause that an experiment or a merged fix settled. `EXPECTED`: what the classes
+transformers (2025 and 2026), most with a cause that an experiment or a merged fix settled. `EXPECTED`: what the classes
 mean, as a share of 6 more cases, so that a class that was seen twice is not taken for law. And 3 more cases are spread
 over all components as the causes of all classes are, since the next failure may be one of a kind that was not seen yet.
 """
