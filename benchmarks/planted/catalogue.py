@@ -1,0 +1,48 @@
+"""Settings that people vary when a server crashes, under the names that engines give them."""
+
+from __future__ import annotations
+
+CATALOGUE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "attention_backend": (
+        "--attention-backend",
+        ("flashinfer", "triton", "fa3", "flashmla", "trtllm_mla", "cutlass_mla", "tilelang"),
+    ),
+    "prefill_backend": ("--prefill-backend", ("flashinfer", "triton", "fa3", "trtllm_mla", "tilelang")),
+    "kv_cache_dtype": ("--kv-cache-dtype", ("auto", "bf16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1")),
+    "moe_runner_backend": (
+        "--moe-runner-backend",
+        ("auto", "triton", "deep_gemm", "flashinfer_cutlass", "flashinfer_trtllm", "cutlass", "marlin"),
+    ),
+    "fp4_gemm_backend": ("--fp4-gemm-backend", ("auto", "cutlass", "cudnn", "trtllm")),
+    "fp8_gemm_backend": ("--fp8-gemm-backend", ("auto", "deep_gemm", "triton", "cutlass", "aiter", "cublas")),
+    "sampling_backend": ("--sampling-backend", ("flashinfer", "pytorch")),
+    "grammar_backend": ("--grammar-backend", ("xgrammar", "outlines", "llguidance", "none")),
+    "cuda_graph": ("--disable-cuda-graph", ("absent", "present")),
+    "radix_cache": ("--disable-radix-cache", ("absent", "present")),
+    "custom_all_reduce": ("--disable-custom-all-reduce", ("absent", "present")),
+    "overlap_schedule": ("--disable-overlap-schedule", ("absent", "present")),
+    "shared_experts_fusion": ("--disable-shared-experts-fusion", ("absent", "present")),
+    "torch_compile": ("--enable-torch-compile", ("absent", "present")),
+    "speculative_algorithm": ("--speculative-algorithm", ("absent", "EAGLE", "NEXTN", "NGRAM")),
+    "chunked_prefill_size": ("--chunked-prefill-size", ("2048", "4096", "8192", "16384", "32768")),
+    "dtype": ("--dtype", ("auto", "bfloat16", "float16")),
+    "tp_size": ("--tp-size", ("1", "2", "4", "8")),
+    "page_size": ("--page-size", ("1", "16", "32", "64")),
+    "schedule_policy": ("--schedule-policy", ("lpm", "fcfs", "random", "dfs-weight", "lof")),
+    "load_format": ("--load-format", ("auto", "safetensors", "mistral")),
+}
+"""Of each factor its flag and its levels."""
+
+NEIGHBOURS: dict[str, tuple[str, ...]] = {
+    "attention-in-the-stack": ("attention_backend", "prefill_backend"),
+    "experts-in-the-stack": ("moe_runner_backend", "shared_experts_fusion"),
+    "all-reduce-in-the-stack": ("custom_all_reduce",),
+}
+"""The factors that a failure speaks of, although in the family `misleading` none of them has to do with it."""
+
+ADVICE: dict[str, str] = {
+    "attention-in-the-stack": "attention_backend flashinfer is experimental here. If it fails, try --attention-backend triton",
+    "experts-in-the-stack": "moe_runner_backend auto chose fused_moe kernels without a tuned table for this GPU",
+    "all-reduce-in-the-stack": "custom_all_reduce was not tested on this topology. Try --disable-custom-all-reduce",
+}
+"""What every run of that family prints, healthy or not, as if it were the matter."""
