@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.planted.bench import BUDGET
@@ -52,7 +52,7 @@ def main() -> None:
     print(tables(results))
 
 
-def _names(known: Sequence[str]) -> object:
+def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
     def parse(text: str) -> list[str]:
         names = text.split(",")
         if unknown := sorted(set(names) - set(known)):

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.planted.scenario import Config, Conjunction, Scenario
+from benchmarks.planted.scenario import Config, Conjunction, Launch, Scenario
 from benchmarks.planted.serve import minutes, shown
 
 BUDGET = 80
 """Launches after which a strategy has to say what it believes."""
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One trial: what was launched, what it showed, and its minutes."""
-
-    config: Config
-    outcome: str
-    minutes: float
 
 
 @dataclass(frozen=True)
@@ -44,7 +35,7 @@ class Answer:
     refuted: tuple[str, ...] = ()
 
 
-class Spent(Exception):
+class SpentError(Exception):
     """There are no launches left."""
 
 
@@ -57,9 +48,9 @@ class Bench:
     launches: list[Launch] = field(default_factory=list)
 
     def run(self, config: Config) -> str:
-        """Launch; the outcome. Raises Spent."""
+        """Launch; the outcome. Raises SpentError."""
         if len(self.launches) >= self.budget:
-            raise Spent
+            raise SpentError
         before = sum(earlier.config == config for earlier in self.launches)
         outcome = self.scenario.outcome(config, before)
         self.launches.append(Launch(dict(config), outcome, minutes(shown(self.scenario, config, outcome))))
@@ -73,6 +64,6 @@ class Bench:
 Strategy = Callable[[Bench], Answer]
 
 
-def factors_only(*groups: Mapping[str, object] | frozenset[str] | list[str]) -> tuple[Conjunction, ...]:
+def factors_only(*groups: Iterable[str]) -> tuple[Conjunction, ...]:
     """Causes of which only the factors are known."""
     return tuple({name: frozenset() for name in group} for group in groups)

@@ -36,13 +36,18 @@ CATALOGUE: dict[str, tuple[str, tuple[str, ...]]] = {
 NEIGHBOURS: dict[str, tuple[str, ...]] = {
     "attention-in-the-stack": ("attention_backend", "prefill_backend"),
     "experts-in-the-stack": ("moe_runner_backend", "shared_experts_fusion"),
-    "all-reduce-in-the-stack": ("custom_all_reduce",),
+    "scheduler-in-the-stack": ("radix_cache", "overlap_schedule", "chunked_prefill_size"),
+    "drafts-in-the-stack": ("speculative_algorithm",),
 }
 """The factors that a failure speaks of, although in the family `misleading` none of them has to do with it."""
 
 ADVICE: dict[str, str] = {
-    "attention-in-the-stack": "attention_backend flashinfer is experimental here. If it fails, try --attention-backend triton",
-    "experts-in-the-stack": "moe_runner_backend auto chose fused_moe kernels without a tuned table for this GPU",
-    "all-reduce-in-the-stack": "custom_all_reduce was not tested on this topology. Try --disable-custom-all-reduce",
+    "attention-in-the-stack": "attention_backend is experimental on this GPU. Try --attention-backend triton",
+    "experts-in-the-stack": "fused_moe kernels have no tuned table for this GPU. Try --moe-runner-backend triton",
+    "scheduler-in-the-stack": "req_to_token is shared by prefix cache and overlap. Try --disable-radix-cache",
+    "drafts-in-the-stack": "the draft model was trained for another vocabulary. Drafts may be wrong",
 }
 """What every run of that family prints, healthy or not, as if it were the matter."""
+
+LOUD = ("speculative_algorithm", "moe_runner_backend")
+"""Settings that a log cannot name without drawing suspicion to themselves: they would outshout a misleading one."""

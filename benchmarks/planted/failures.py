@@ -31,14 +31,13 @@ class Shows:
     minutes: float
 
 
-def _raised(place: str, code: str, error: str) -> tuple[str, ...]:
-    file, line, function = place.split(":")
-    return (
-        "Traceback (most recent call last):",
-        f'  File "/srv/engine/{file}", line {line}, in {function}',
-        f"    {code}",
-        error,
-    )
+def _raised(error: str, *frames: tuple[str, str]) -> tuple[str, ...]:
+    """A traceback: of each frame `file:line:function` and its code, the innermost last."""
+    lines = ["Traceback (most recent call last):"]
+    for place, code in frames:
+        file, line, function = place.split(":")
+        lines += [f'  File "/srv/engine/{file}", line {line}, in {function}', f"    {code}"]
+    return (*lines, error)
 
 
 _ASSERTED = (
@@ -46,15 +45,16 @@ _ASSERTED = (
     "[0,0,0] Assertion `probability tensor contains either `inf`, `nan` or element < 0` failed."
 )
 
+_DECODING = ("model_runner.py:498:forward_decode", "return self.model.forward(batch)")
+
 TARGETS: dict[str, Shows] = {
     "assert-in-decode": Shows(
         "decode",
         (
             _ASSERTED,
             *_raised(
-                "sampler.py:97:forward",
-                "torch.multinomial(probs, 1)",
                 "torch.AcceleratorError: CUDA error: device-side assert triggered",
+                ("sampler.py:97:forward", "torch.multinomial(probs, 1)"),
             ),
         ),
         12.0,
@@ -62,87 +62,92 @@ TARGETS: dict[str, Shows] = {
     "illegal-access-in-prefill": Shows(
         "prefill",
         _raised(
-            "model_runner.py:512:forward_extend",
-            "torch.cuda.synchronize()",
             "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+            ("model_runner.py:512:forward_extend", "torch.cuda.synchronize()"),
         ),
         12.0,
     ),
     "attention-in-the-stack": Shows(
         "decode",
         _raised(
-            "layers/attention/flashinfer_backend.py:288:forward_decode",
-            "decode_wrapper.run(q, kv_buffer)  # BatchDecodeWithPagedKVCache",
-            "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+            "RuntimeError: BatchDecodeWithPagedKVCache failed: an illegal memory access was encountered",
+            _DECODING,
+            ("layers/attention/flash_attn.py:288:forward", "self.wrapper.run(query, self.paged_kv)"),
         ),
         12.0,
     ),
     "experts-in-the-stack": Shows(
         "decode",
         _raised(
-            "layers/moe/fused_moe.py:611:forward",
-            "moe_align_block_size(topk_ids, block, num_experts)",
-            "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+            "RuntimeError: moe_align_block_size: CUDA error: an illegal memory access was encountered",
+            _DECODING,
+            ("layers/moe/fused_moe.py:611:forward", "moe_align_block_size(topk_ids, block, num_experts)"),
         ),
         12.0,
     ),
-    "all-reduce-in-the-stack": Shows(
+    "scheduler-in-the-stack": Shows(
         "decode",
         _raised(
-            "distributed/custom_all_reduce.py:174:all_reduce",
-            "ops.all_reduce(self.ipc_handles, tensor)",
-            "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+            "RuntimeError: req_to_token: gather kernel index: an illegal memory access was encountered",
+            ("managers/scheduler.py:901:event_loop_overlap", "self.run_batch(batch)"),
+            ("mem_cache/memory_pool.py:174:forward_decode", "self.req_to_token[rows, block_table]"),
+        ),
+        12.0,
+    ),
+    "drafts-in-the-stack": Shows(
+        "decode",
+        _raised(
+            "RuntimeError: draft verification: CUDA error: an illegal memory access was encountered",
+            _DECODING,
+            ("speculative/workers.py:233:verify", "self.target_worker.verify(draft_tokens)"),
         ),
         12.0,
     ),
 }
-"""How a planted fault can show."""
+"""How a planted fault can show. The last four name a part of the engine."""
 
 MASKS: dict[str, Shows] = {
     "refused-arguments": Shows(
         "arg_parsing",
-        _raised("arguments.py:88:check", "assert not self.kv_cache_store_fp8", "AssertionError"),
+        _raised("AssertionError", ("arguments.py:88:check", "assert not self.kv_cache_store_fp8")),
         0.6,
     ),
     "unknown-model-type": Shows(
         "model_config",
-        _raised(
-            "config.py:31:read",
-            "return CONFIG_MAPPING[kind]",
-            "KeyError: 'glm_moe_dsa'",
-        ),
+        _raised("KeyError: 'glm_moe_dsa'", ("config.py:31:read", "return CONFIG_MAPPING[kind]")),
         0.1,
     ),
     "weights-do-not-fit": Shows(
         "weight_load",
         _raised(
-            "loader.py:141:load",
-            "param.copy_(loaded)",
-            "RuntimeError: The size of tensor a (512) must match the size of tensor b (256) at non-singleton dimension 0",
+            "RuntimeError: The size of tensor a (512) must match the size of tensor b (256) at dimension 0",
+            ("loader.py:141:load", "param.copy_(loaded)"),
         ),
         3.0,
     ),
     "no-room-for-the-cache": Shows(
         "kv_cache_alloc",
         _raised(
-            "memory.py:57:allocate",
-            "raise RuntimeError(message)",
             "RuntimeError: Not enough memory for the KV cache. Raise --mem-fraction-static.",
+            ("memory.py:57:allocate", "raise RuntimeError(message)"),
         ),
         5.0,
     ),
     "tiles-too-large": Shows(
         "cuda_graph_capture",
         _raised(
-            "graphs.py:310:capture",
-            "kernel[grid](*arguments)",
-            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376.",
+            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, "
+            "Hardware limit: 101376.",
+            ("graphs.py:310:capture", "kernel[grid](*arguments)"),
         ),
         9.0,
     ),
     "does-not-build": Shows(
         "weight_load",
-        _raised("build.py:12:compile", "raise ImportError(name)", "ImportError: engine._C: undefined symbol: _ZN6engine4initEv"),
+        _raised(
+            "ImportError: engine._C: undefined symbol: _ZN6engine4initEv",
+            ("build.py:12:compile", "raise ImportError(name)"),
+        ),
         2.0,
     ),
 }

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
-from benchmarks.planted.catalogue import ADVICE, CATALOGUE, NEIGHBOURS
+from benchmarks.planted.catalogue import ADVICE, CATALOGUE, LOUD, NEIGHBOURS
 from benchmarks.planted.failures import MASKS
 from benchmarks.planted.founding import founding
 from benchmarks.planted.histories import HISTORIES, history
@@ -67,8 +68,9 @@ def _seen(scenario: Scenario, config: dict[str, str]) -> bool:
 # -- the parts of a deployment -------------------------------------------------------------------------------------
 
 
-def _factors(luck: random.Random, count: int) -> dict[str, Factor]:
-    return {name: _factor(luck, name, luck.choice(LEVELS)) for name in luck.sample(sorted(CATALOGUE), count)}
+def _factors(luck: random.Random, count: int, without: Collection[str] = ()) -> dict[str, Factor]:
+    known = sorted(CATALOGUE.keys() - set(without))
+    return {name: _factor(luck, name, luck.choice(LEVELS)) for name in luck.sample(known, count)}
 
 
 def _factor(luck: random.Random, name: str, count: int) -> Factor:
@@ -99,18 +101,26 @@ def _masks(luck: random.Random, factors: Sequence[Factor], count: int) -> tuple[
     return tuple(found)
 
 
-def _deployment(
-    luck: random.Random, family: str, seed: int, sizes: Sequence[int], rate: float = 1.0, hidden: Sequence[str] = ()
+def _deployment(luck: random.Random, family: str, seed: int, sizes: Sequence[int], rate: float = 1.0) -> Scenario:
+    """A deployment with a cause of each of these sizes."""
+    return _around(luck, family, seed, _factors(luck, luck.choice(SIZES)), sizes, rate)
+
+
+def _around(
+    luck: random.Random,
+    family: str,
+    seed: int,
+    factors: dict[str, Factor],
+    sizes: Sequence[int],
+    rate: float = 1.0,
+    innocent: Collection[str] = (),
 ) -> Scenario:
-    """A deployment with a cause of each of these sizes, none of which has to do with a hidden factor."""
-    factors = _factors(luck, luck.choice(SIZES) - len(hidden))
-    for name in hidden:
-        factors.setdefault(name, _factor(luck, name, len(CATALOGUE[name][1])))
-    pool = luck.sample([f for name, f in factors.items() if name not in hidden], len(factors) - len(hidden))
-    causes, taken = [], 0
+    """A scenario of these factors, of which some take part in no cause."""
+    able = [factor for name, factor in factors.items() if name not in innocent]
+    pool, causes = luck.sample(able, len(able)), []
     for size in sizes:
-        causes.append(_cause(luck, pool[taken : taken + size]))
-        taken += size
+        causes.append(_cause(luck, pool[:size]))
+        pool = pool[size:]
     everything = tuple(luck.sample(list(factors.values()), len(factors)))
     masks = _masks(luck, everything, luck.choice((1, 2, 3, 4)))
     return Scenario(family, seed, everything, tuple(causes), luck.choice(PLAIN), masks, rate)
@@ -134,8 +144,8 @@ def _triple(luck: random.Random, family: str, seed: int) -> Scenario:
 def _levels(luck: random.Random, family: str, seed: int) -> Scenario:
     """Of one factor with seven levels, several carry the fault."""
     wide = [name for name, (_, levels) in CATALOGUE.items() if len(levels) == 7]
-    factors = _factors(luck, luck.choice(SIZES))
     name = luck.choice(wide)
+    factors = _factors(luck, luck.choice(SIZES) - 1, without=(name,))
     factors[name] = _factor(luck, name, 7)
     cause = _cause(luck, [factors[name]], more=0.6)
     if len(cause[name]) == 1:
@@ -156,8 +166,14 @@ def _flaky(luck: random.Random, family: str, seed: int) -> Scenario:
 def _misleading(luck: random.Random, family: str, seed: int) -> Scenario:
     """The stack and a warning speak of factors that have nothing to do with it."""
     failure = luck.choice(sorted(NEIGHBOURS))
-    made = _deployment(luck, family, seed, [luck.choice((1, 2))], hidden=NEIGHBOURS[failure])
-    return Scenario(family, seed, made.factors, made.causes, failure, made.masks, chatter=(ADVICE[failure],))
+    innocent = NEIGHBOURS[failure]
+    factors = _factors(luck, luck.choice(SIZES) - len(innocent), without=(*innocent, *LOUD))
+    for name in innocent:
+        factors[name] = _factor(luck, name, len(CATALOGUE[name][1]))
+        if "EAGLE" in factors[name].levels:  # who does not speculate is not suspected of it
+            factors[name] = replace(factors[name], baseline="EAGLE")
+    made = _around(luck, family, seed, factors, [luck.choice((1, 2))], innocent=innocent)
+    return replace(made, failure=failure, chatter=(f"WARNING: {ADVICE[failure]}",))
 
 
 def _crowded(luck: random.Random, family: str, seed: int) -> Scenario:
@@ -169,7 +185,7 @@ def _crowded(luck: random.Random, family: str, seed: int) -> Scenario:
         Mask({one.name: frozenset(one.others), other.name: frozenset(other.others)}, luck.choice(_STRIKES))
         for one, other in itertools.combinations(narrow, 2)
     )
-    return Scenario(family, seed, made.factors, made.causes, made.failure, masks)
+    return replace(made, masks=masks)
 
 
 def _elsewhere(luck: random.Random, family: str, seed: int) -> Scenario:

@@ -16,8 +16,8 @@ from benchmarks.planted.scenario import Conjunction, Factor, Mask, Scenario
 BLAMED, ADVISED = "transformers", "4.57.1"
 """What the warning speaks of, and the way out that it offers."""
 CHATTER = (
-    "Transformers version 5.2.0 is used for model type glm_moe_dsa. RoPE parameters may be read wrongly by releases "
-    "from 5.0.0 on; if so, try transformers==4.57.1.",
+    "Transformers version 5.2.0 is used for model type glm_moe_dsa. If you experience issues related to RoPE, "
+    "try transformers==4.57.1.",
     "Setting KV cache dtype to fp8_e4m3",
 )
 DECODE = ("flashmla_kv", "flashmla_sparse", "flashinfer", "fa3", "tilelang", "trtllm", "triton")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from benchmarks.planted.contenders import CONTENDERS
+from benchmarks.planted.contenders import RULEOUT
+from benchmarks.planted.families import FAMILIES
 from benchmarks.planted.results import Result
-from benchmarks.planted.statistics import cell
 from benchmarks.planted.tables import tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,20 +48,20 @@ $ {command}
 
 {seconds}
 
-`make bench-planted SEEDS=10` runs it, goes on with an interrupted run, and writes this page. Results of the same code on
-the same scenarios are not run again.
+`make bench-planted SEEDS=10` runs it, goes on with an interrupted run, and writes this page. Results of the same code
+on the same scenarios are not run again.
 """
 
-PEERS = """- **one factor at a time**: from the failing configuration each factor alone, level by level, until one is clean.
+PEERS = """- **one factor at a time**: each factor alone moved from the failing configuration, until clean.
 - **delta debugging**: ddmin (Zeller, Hildebrandt 2002) from a clean configuration that was found at random.
 - **halving**: many factors moved at once until it is clean, then halved; every cause completed and confirmed.
 - **random**: random configurations until one conjunction of up to three factors explains them.
-- **covering array**: rows of strength 2 from [covertable](https://pypi.org/project/covertable/), and the one conjunction
-  that explains them.
+- **covering array**: rows of strength 2 from [covertable](https://pypi.org/project/covertable/), and the one
+  conjunction that explains them.
 - **BugDoc**: the debugging decision trees of [bugdoc](https://pypi.org/project/bugdoc/) 0.1 (Lourenço, Freire, Shasha
   2020), up to 100 runs of its own.
 - **git bisect**: `git bisect run` on a repository with a commit per revision; what cannot be tested exits with 125.
-- **git-bayesect**: [git_bayesect](https://pypi.org/project/git_bayesect/) on the same; it knows no untestable revisions."""
+- **git-bayesect**: [git_bayesect](https://pypi.org/project/git_bayesect/) on the same; it cannot skip revisions."""
 
 
 def page(results: Sequence[Result], command: str, results_folder: Path, page_folder: Path, budget: int) -> str:
@@ -81,16 +81,15 @@ def page(results: Sequence[Result], command: str, results_folder: Path, page_fol
 
 
 def duration(results: Sequence[Result]) -> str:
-    """How long a seed takes, by strategy and family, so that a run can be planned."""
-    lines = []
-    for contender in CONTENDERS:
-        found = cell(result for result in results if result.strategy == contender.name)
-        if found is not None:
-            families = {result.family for result in results if result.strategy == contender.name}
-            means = {f: cell(r for r in results if (r.strategy, r.family) == (contender.name, f)) for f in families}
-            slowest = max(means, key=lambda family: means[family].seconds if means[family] else 0.0)  # type: ignore[union-attr]
-            lines.append(f"- {contender.name}: {found.seconds:.1f} s a scenario, most in {slowest}")
-    return "\n".join(lines)
+    """How long a seed takes, by family, so that a run can be planned."""
+    rows = ["| family | seconds a seed, one job | of these ruleout |", "| --- | --- | --- |"]
+    for family in FAMILIES:
+        own = [result for result in results if result.family == family]
+        seeds = len({result.seed for result in own})
+        if own:
+            ruleout = sum(result.seconds for result in own if result.strategy == RULEOUT)
+            rows.append(f"| {family} | {sum(result.seconds for result in own) / seeds:.0f} | {ruleout / seeds:.0f} |")
+    return "\n".join(rows)
 
 
 def commit() -> str:

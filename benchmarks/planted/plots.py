@@ -16,8 +16,8 @@ from benchmarks.planted.results import Result
 from benchmarks.planted.statistics import calibration
 
 INK = "#7a7f87"
-COLOURS = ("#e0562f", "#3f87d9", "#2f9e75", "#a071d6", "#b08a1e", "#d4589a", "#5f9ea0", "#3f87d9", "#2f9e75")
-"""One for each contender, in their order; those of histories share a plot only among themselves."""
+COLOURS = ("#e0562f", "#3f87d9", "#2f9e75", "#a071d6", "#b08a1e", "#d4589a", "#5f9ea0", "#2f9e75", "#a071d6")
+"""One for each contender, in their order; those of histories meet only ruleout and one factor at a time."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-.", ":")
 """So that no strategy is told by its colour alone."""
 GROUPS = {
@@ -25,7 +25,7 @@ GROUPS = {
     "families that hurt": tuple(f for f in FAMILIES if f in ("misleading", "crowded", "elsewhere", "founding")),
     "linear histories": tuple(HISTORIES),
 }
-WIDTH, HEIGHT = 4.6, 3.7
+WIDTH, HEIGHT = 7.2, 3.6
 """Inches of one panel."""
 
 
@@ -36,7 +36,7 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     matplotlib.use("svg")
     matplotlib.rcParams.update(
         {"svg.fonttype": "none", "svg.hashsalt": "planted", "font.family": "sans-serif", "font.size": 9}
-        | {key: INK for key in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")}
+        | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
     )
     return [_minutes(results, folder / "minutes.svg"), _calibration(results, folder / "calibration.svg")]
 
@@ -45,9 +45,9 @@ def _minutes(results: Sequence[Result], path: Path) -> Path:
     from matplotlib.figure import Figure
 
     shown = {name: families for name, families in GROUPS.items() if any(r.family in families for r in results)}
-    figure = Figure(figsize=(WIDTH * max(1, len(shown)), HEIGHT), layout="constrained")
+    figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(shown))), layout="constrained")
     for number, (name, families) in enumerate(shown.items(), 1):
-        axes = figure.add_subplot(1, len(shown), number)
+        axes = figure.add_subplot(len(shown), 1, number)
         _axes(axes, name, "simulated minutes of trials", "share of scenarios answered right")
         inside = [result for result in results if result.family in families]
         limit = 1.05 * max(result.minutes for result in inside)
@@ -62,7 +62,7 @@ def _minutes(results: Sequence[Result], path: Path) -> Path:
                 )  # fmt: skip
         axes.set_xlim(0, limit)
         axes.set_ylim(-0.02, 1.05)
-        axes.legend(frameon=False, fontsize=8, loc="lower right", labelcolor=INK)
+        axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2)
     return _saved(figure, path)
 
 
@@ -71,19 +71,22 @@ def _calibration(results: Sequence[Result], path: Path) -> Path:
 
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = figure.add_subplot()
-    _axes(axes, "stated probability of ruleout's verdicts", "stated (mean of the range)", "share that is right")
-    axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":", label="as stated")
-    for one in calibration([result for result in results if result.strategy == RULEOUT]):
+    _axes(axes, "verdicts of ruleout", "stated probability", "share that is right (95 % interval)")
+    bins = calibration([result for result in results if result.strategy == RULEOUT])
+    for place, one in enumerate(bins):
         low, high = one.interval
         share = one.right / one.count
         axes.errorbar(
-            one.stated, share, yerr=[[max(0.0, share - low)], [max(0.0, high - share)]],
-            fmt="o", color=COLOURS[0], capsize=3,
+            place, share, yerr=[[max(0.0, share - low)], [max(0.0, high - share)]],
+            fmt="o", color=COLOURS[0], capsize=4, label="" if place else "right",
         )  # fmt: skip
-        axes.annotate(f"{one.count}", (one.stated, share), xytext=(5, -11), textcoords="offset points", fontsize=8)
-    axes.set_xlim(0, 1.05)
+        axes.hlines(one.stated, place - 0.3, place + 0.3, color=COLOURS[1], label="" if place else "stated, on average")
+        axes.annotate(f"{one.right} of {one.count}", (place, 0.03), ha="center", fontsize=8)
+    axes.set_xticks(range(len(bins)), [f"{one.low:g} to {one.high:g}" for one in bins])
+    axes.set_xlim(-0.6, len(bins) - 0.4)
     axes.set_ylim(0, 1.05)
-    axes.legend(frameon=False, fontsize=8, loc="upper left", labelcolor=INK)
+    if bins:
+        axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _saved(figure, path)
 
 

@@ -110,6 +110,15 @@ class Scenario:
         return REPRODUCED if shows else CLEAN
 
 
+@dataclass(frozen=True)
+class Launch:
+    """One trial: what was launched, what it showed, and its minutes."""
+
+    config: Config
+    outcome: str
+    minutes: float
+
+
 def holds(conjunction: Conjunction, config: Config) -> bool:
     """Whether a configuration satisfies a conjunction."""
     return all(config[name] in levels for name, levels in conjunction.items())
@@ -118,7 +127,12 @@ def holds(conjunction: Conjunction, config: Config) -> bool:
 def ways_out(scenario: Scenario, causes: Sequence[Conjunction]) -> Iterator[dict[str, str]]:
     """Configurations in which these causes, one factor each, are neutralised and nothing else is moved."""
     choices = [
-        [(name, level) for name, levels in cause.items() for level in scenario.by_name[name].levels if level not in levels]
+        [
+            (name, level)
+            for name, levels in cause.items()
+            for level in scenario.by_name[name].levels
+            if level not in levels
+        ]
         for cause in causes
     ]
     for chosen in itertools.product(*choices):

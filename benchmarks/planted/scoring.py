@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.planted.bench import Answer, Launch
+from benchmarks.planted.bench import Answer
 from benchmarks.planted.histories import first_bad
-from benchmarks.planted.scenario import REPRODUCED, Conjunction, Scenario
+from benchmarks.planted.scenario import REPRODUCED, Conjunction, Launch, Scenario
 
 UNANSWERED = ("undecided", "unsuited", "spent", "broken", "not_reproduced", "interrupted")
 

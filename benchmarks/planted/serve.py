@@ -11,10 +11,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.planted.failures import MASKS, STAGES, TARGETS, Shows
-from benchmarks.planted.scenario import CLEAN, FULL_TRIAL, MASKED, REPRODUCED, Config, Factor, Scenario, loads
+from benchmarks.planted.scenario import CLEAN, FULL_TRIAL, MASKED, REPRODUCED, Config, Factor, Launch, Scenario, loads
 
 ABSENT, PRESENT = "absent", "present"
 UNTESTABLE = 125
@@ -36,7 +37,7 @@ def minutes(failure: Shows | None) -> float:
 
 
 def parse(scenario: Scenario, argv: Sequence[str]) -> dict[str, str]:
-    """The configuration that the flags set. Raises ValueError for flags and levels that the deployment does not have."""
+    """The configuration that the flags set. Raises ValueError for flags and levels that there are not."""
     flags = {factor.flag: factor for factor in scenario.factors}
     config = {factor.name: ABSENT if ABSENT in factor.levels else factor.baseline for factor in scenario.factors}
     words = list(argv)
@@ -52,9 +53,9 @@ def parse(scenario: Scenario, argv: Sequence[str]) -> dict[str, str]:
     return config
 
 
-def launched(ledger: Path) -> list[dict[str, object]]:
+def launched(ledger: Path) -> list[Launch]:
     """What the ledger says was launched so far."""
-    return [json.loads(line) for line in ledger.read_text().splitlines()] if ledger.exists() else []
+    return [Launch(**json.loads(line)) for line in ledger.read_text().splitlines()] if ledger.exists() else []
 
 
 def log(scenario: Scenario, config: Config, failure: Shows | None) -> list[str]:
@@ -95,11 +96,11 @@ def main() -> int:
     except ValueError as problem:
         print(f"serve: error: {problem}", file=sys.stderr)
         return 2
-    before = sum(earlier["config"] == config for earlier in launched(given.ledger))
+    before = sum(earlier.config == config for earlier in launched(given.ledger))
     outcome = scenario.outcome(config, before)
     failure = shown(scenario, config, outcome)
     with given.ledger.open("a") as stream:
-        stream.write(json.dumps({"config": config, "outcome": outcome, "minutes": minutes(failure)}) + "\n")
+        stream.write(json.dumps(asdict(Launch(config, outcome, minutes(failure)))) + "\n")
     print("\n".join(log(scenario, config, failure)))
     if outcome == MASKED and given.bisect:
         return UNTESTABLE

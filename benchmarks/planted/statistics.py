@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 
 from benchmarks.planted.results import Result
@@ -79,7 +80,7 @@ def calibration(results: Sequence[Result]) -> list[Bin]:
     """The bins that are not empty. Only results that state a probability count."""
     told = [(one.probability, one.right) for one in results if one.probability is not None]
     bins = []
-    for low, high in zip(EDGES, EDGES[1:], strict=False):
+    for low, high in pairwise(EDGES):
         inside = [(p, right) for p, right in told if low <= p < high or p == high == EDGES[-1]]
         if inside:
             stated = sum(p for p, _ in inside) / len(inside)

@@ -1,4 +1,4 @@
-"""The tables of a benchmark, in Markdown: right, trials, minutes for each strategy on each family, and what must hold."""
+"""The tables, in Markdown: right, trials, minutes of each strategy on each family, and what must hold."""
 
 from __future__ import annotations
 

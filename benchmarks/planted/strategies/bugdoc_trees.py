@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.planted.bench import Answer, Bench, Spent
+from benchmarks.planted.bench import Answer, Bench, SpentError
 from benchmarks.planted.scenario import CLEAN, MASKED, Conjunction, Scenario
 
 RUNS = 100
@@ -45,7 +45,7 @@ def bugdoc_trees(bench: Bench) -> Answer:
         levels = {factor.name: list(factor.levels) for factor in bench.scenario.factors}
         try:
             believed, _, _ = debugger.run(str(Path(folder) / "runs.adb"), levels, ["result"])
-        except Spent:
+        except SpentError:
             believed = debugger.believeddecisive
     return _answer(bench.scenario, names, [path for moral, path in believed if moral == "bad"])
 

@@ -5,7 +5,7 @@ The rows come from covertable (https://pypi.org/project/covertable/, https://git
 
 from __future__ import annotations
 
-from benchmarks.planted.bench import Answer, Bench, Spent, factors_only
+from benchmarks.planted.bench import Answer, Bench, SpentError, factors_only
 from benchmarks.planted.strategies.version_space import consistent
 
 STRENGTH = 2
@@ -20,7 +20,7 @@ def covering_array(bench: Bench) -> Answer:
     try:
         for row in make(levels, strength=STRENGTH, salt=str(bench.scenario.seed)):
             bench.run(row)
-    except Spent:
+    except SpentError:
         pass
     left = consistent(bench.launches, list(levels))
     smallest = [one for one in left if len(one) == len(left[0])]

@@ -2,8 +2,8 @@
 
 git bisect: https://git-scm.com/docs/git-bisect, which skips a revision whose test exits with 125. git-bayesect:
 https://pypi.org/project/git_bayesect/, https://hauntsaninja.github.io/git_bayesect.html, made for failures that do not
-show in every run; its `run` knows no skipping, so that a revision that cannot be tested counts as failing. Both are told
-a good revision; that it is good, and the newest bad, is a launch each, which is counted.
+show in every run; its `run` knows no skipping, so that a revision that cannot be tested counts as failing. Both are
+told a good revision; that it is good, and the newest bad, is a launch each, which is counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.planted.bench import Answer, Bench, Launch, Spent
+from benchmarks.planted.bench import Answer, Bench, SpentError
 from benchmarks.planted.scenario import Factor, dumps
 from benchmarks.planted.serve import launched
 
@@ -32,7 +32,7 @@ def git_bisect(bench: Bench) -> Answer:
 
 
 def git_bayesect(bench: Bench) -> Answer:
-    """The revision to which `git bayesect run` converges, with its probability. Raises ImportError where it is missing."""
+    """The revision to which `git bayesect run` converges, with its probability. Raises ImportError without it."""
     if importlib.util.find_spec("git_bayesect") is None:
         raise ImportError("git_bayesect is not installed", name="git_bayesect")
     return _on_history(bench, _bayesect)
@@ -49,12 +49,13 @@ def _on_history(bench: Bench, search: Callable[[Path, str], tuple[str, float | N
         _commit(history, factor)
         for revision in (factor.levels[-1], factor.levels[0]):
             _git(history, "checkout", "--quiet", revision)
-            subprocess.run(["sh", "-c", _test(folder)], cwd=history, env=_environment(), check=False, capture_output=True)
+            subprocess.run(
+                ["sh", "-c", _test(folder)], cwd=history, env=_environment(), check=False, capture_output=True
+            )
         revision, probability = search(history, _test(folder))
-        for line in launched(ledger):
-            bench.launches.append(Launch(line["config"], str(line["outcome"]), float(str(line["minutes"]))))
+        bench.launches.extend(launched(ledger))
     if len(bench.launches) > bench.budget:
-        raise Spent
+        raise SpentError
     if not revision:
         return Answer(status="undecided")
     return Answer(({factor.name: frozenset({revision})},), probability=probability)
@@ -95,9 +96,9 @@ def _commit(folder: Path, factor: Factor) -> None:
     _git(folder, "init", "--quiet", "--initial-branch=main")
     words = []
     for number, revision in enumerate(factor.levels):
-        message = f"revision {revision}"
+        message, when = f"revision {revision}", 1700000000 + number
         words += [
-            f"commit refs/heads/main\nmark :{number + 1}\ncommitter planted <planted@localhost> {1700000000 + number} +0000",
+            f"commit refs/heads/main\nmark :{number + 1}\ncommitter planted <planted@localhost> {when} +0000",
             f"data {len(message)}\n{message}",
             f"M 100644 inline revision\ndata {len(revision)}\n{revision}\n",
         ]

@@ -1,7 +1,7 @@
 """Plain halving with confirmation: group tests by hand, without probabilities.
 
-Many factors are moved at once until a run is clean; the moved set is halved to what it takes; then, with every other way
-out kept, the rest of each cause is looked for in the same manner. Levels that were in masked runs are shunned.
+Many factors are moved at once until a run is clean; the moved set is halved to what it takes; then, with every other
+way out kept, the rest of each cause is looked for in the same manner. Levels that were in masked runs are shunned.
 """
 
 from __future__ import annotations

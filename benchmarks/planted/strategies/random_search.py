@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.planted.bench import Answer, Bench, Spent, factors_only
+from benchmarks.planted.bench import Answer, Bench, SpentError, factors_only
 from benchmarks.planted.strategies.version_space import consistent
 
 LEAST = 12
@@ -23,7 +23,7 @@ def random_search(bench: Bench) -> Answer:
             left = consistent(bench.launches, names)
             if not left:
                 return Answer(status="undecided", note="no conjunction explains the runs")
-    except Spent:
+    except SpentError:
         pass
     if len(left) == 1:
         return Answer(factors_only(left[0]) if left[0] else ())

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from benchmarks.planted.bench import Answer, Bench, Launch
+from benchmarks.planted.bench import Answer, Bench
 from benchmarks.planted.failures import STAGES
 from benchmarks.planted.scenario import FULL_TRIAL, Scenario, dumps
 from benchmarks.planted.serve import launched
@@ -34,6 +33,7 @@ def ruleout_command(bench: Bench) -> Answer:
         (folder / "scenario.json").write_text(dumps(bench.scenario))
         (folder / "case.yaml").write_text(yaml.safe_dump(case(bench.scenario, folder, bench.budget), sort_keys=False))
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+        environment.pop("PYTHONHASHSEED", None)  # a person has none
         command = [sys.executable, "-m", "ruleout", "investigate", "case.yaml", "--json"]
         try:
             done = subprocess.run(
@@ -42,8 +42,7 @@ def ruleout_command(bench: Bench) -> Answer:
             told, complaint = done.stdout, done.stderr
         except subprocess.TimeoutExpired:
             told, complaint = "", f"no verdict after {SECONDS:g} s"
-        for line in launched(folder / "ledger.jsonl"):
-            bench.launches.append(Launch(line["config"], line["outcome"], line["minutes"]))
+        bench.launches.extend(launched(folder / "ledger.jsonl"))
     try:
         return answer(json.loads(told))
     except (ValueError, KeyError, TypeError) as problem:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from benchmarks.planted.bench import Launch
-from benchmarks.planted.scenario import CLEAN, REPRODUCED
+from benchmarks.planted.scenario import CLEAN, REPRODUCED, Launch
 
 LARGEST = 3
 """Factors of a conjunction at most."""
