@@ -7,6 +7,10 @@ CATALOGUE: dict[str, tuple[str, tuple[str, ...]]] = {
         "--attention-backend",
         ("flashinfer", "triton", "fa3", "flashmla", "trtllm_mla", "cutlass_mla", "tilelang"),
     ),
+    "decode_backend": (
+        "--decode-backend",
+        ("flashmla_kv", "flashmla_sparse", "flashinfer", "fa3", "tilelang", "trtllm", "triton"),
+    ),
     "prefill_backend": ("--prefill-backend", ("flashinfer", "triton", "fa3", "trtllm_mla", "tilelang")),
     "kv_cache_dtype": ("--kv-cache-dtype", ("auto", "bf16", "fp8_e4m3", "fp8_e5m2", "fp4_e2m1")),
     "moe_runner_backend": (
@@ -25,6 +29,10 @@ CATALOGUE: dict[str, tuple[str, tuple[str, ...]]] = {
     "torch_compile": ("--enable-torch-compile", ("absent", "present")),
     "speculative_algorithm": ("--speculative-algorithm", ("absent", "EAGLE", "NEXTN", "NGRAM")),
     "chunked_prefill_size": ("--chunked-prefill-size", ("2048", "4096", "8192", "16384", "32768")),
+    "max_running_requests": ("--max-running-requests", ("8", "16", "32", "64", "128", "256")),
+    "cuda_graph_max_bs": ("--cuda-graph-max-bs", ("1", "8", "16", "32", "64", "160")),
+    "mem_fraction_static": ("--mem-fraction-static", ("0.70", "0.75", "0.80", "0.85", "0.90")),
+    "ep_size": ("--ep-size", ("1", "2", "4", "8")),
     "dtype": ("--dtype", ("auto", "bfloat16", "float16")),
     "tp_size": ("--tp-size", ("1", "2", "4", "8")),
     "page_size": ("--page-size", ("1", "16", "32", "64")),
@@ -34,7 +42,7 @@ CATALOGUE: dict[str, tuple[str, tuple[str, ...]]] = {
 """Of each factor its flag and its levels."""
 
 NEIGHBOURS: dict[str, tuple[str, ...]] = {
-    "attention-in-the-stack": ("attention_backend", "prefill_backend"),
+    "attention-in-the-stack": ("attention_backend", "prefill_backend", "decode_backend"),
     "experts-in-the-stack": ("moe_runner_backend", "shared_experts_fusion"),
     "scheduler-in-the-stack": ("radix_cache", "overlap_schedule", "chunked_prefill_size"),
     "drafts-in-the-stack": ("speculative_algorithm",),

@@ -20,7 +20,7 @@ from benchmarks.planted.scenario import Conjunction, Factor, Mask, Scenario, hol
 SIZES = (8, 10, 12, 14, 16)
 """How many factors a deployment has."""
 LEVELS = (2, 2, 2, 3, 3, 4, 5, 6)
-"""How many levels a factor has, where its catalogue has so many."""
+"""How many levels a factor has."""
 PLAIN = ("assert-in-decode", "illegal-access-in-prefill")
 _STRIKES = tuple(name for name in MASKS if name != "unknown-model-type")
 
@@ -69,8 +69,14 @@ def _seen(scenario: Scenario, config: dict[str, str]) -> bool:
 
 
 def _factors(luck: random.Random, count: int, without: Collection[str] = ()) -> dict[str, Factor]:
-    known = sorted(CATALOGUE.keys() - set(without))
-    return {name: _factor(luck, name, luck.choice(LEVELS)) for name in luck.sample(known, count)}
+    """So many factors; those that are to have many levels are chosen first, for few settings have so many."""
+    names = luck.sample(known := sorted(CATALOGUE.keys() - set(without)), len(known))
+    found = {}
+    for size in sorted((luck.choice(LEVELS) for _ in range(count)), reverse=True):
+        name = next((name for name in names if len(CATALOGUE[name][1]) >= size), names[0])
+        names.remove(name)
+        found[name] = _factor(luck, name, size)
+    return found
 
 
 def _factor(luck: random.Random, name: str, count: int) -> Factor:

@@ -20,7 +20,6 @@ CHATTER = (
     "try transformers==4.57.1.",
     "Setting KV cache dtype to fp8_e4m3",
 )
-DECODE = ("flashmla_kv", "flashmla_sparse", "flashinfer", "fa3", "tilelang", "trtllm", "triton")
 _WITHOUT_KERNELS = ("flashmla_kv", "flashmla_sparse", "fa3", "trtllm")
 _BYSTANDERS = ("sampling_backend", "cuda_graph", "radix_cache", "overlap_schedule", "moe_runner_backend")
 
@@ -29,7 +28,7 @@ def founding(seed: int) -> Scenario:
     """The case; a seed shuffles the factors and chooses which of the other backends fail too."""
     luck = random.Random(f"founding/{seed}")
     factors = [
-        Factor("decode_backend", "--decode-backend", DECODE, "flashmla_kv"),
+        Factor("decode_backend", *CATALOGUE["decode_backend"], "flashmla_kv"),
         Factor("kv_cache_dtype", "--kv-cache-dtype", ("auto", "bf16", "fp8_e4m3"), "auto"),
         Factor("fp4_gemm_flag", "--fp4-gemm-serialized", ("absent", "present"), "absent"),
         Factor("scale_format", "--fp8-scale-format", ("ue8m0", "e4m3"), "ue8m0"),

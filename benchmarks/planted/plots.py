@@ -25,6 +25,13 @@ GROUPS = {
     "families that hurt": tuple(f for f in FAMILIES if f in ("misleading", "crowded", "elsewhere", "founding")),
     "linear histories": tuple(HISTORIES),
 }
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "planted",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+}
 WIDTH, HEIGHT = 7.2, 3.6
 """Inches of one panel."""
 
@@ -34,10 +41,7 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams.update(
-        {"svg.fonttype": "none", "svg.hashsalt": "planted", "font.family": "sans-serif", "font.size": 9}
-        | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
-    )
+    matplotlib.rcParams.update(STYLE)
     return [_minutes(results, folder / "minutes.svg"), _calibration(results, folder / "calibration.svg")]
 
 

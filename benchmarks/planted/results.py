@@ -5,6 +5,7 @@ A result counts only for the scenario and the code that it is from, so a change 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -103,13 +104,11 @@ def measure(task: Task) -> Result:
 
 
 def read(path: Path) -> Iterator[Result]:
-    """The results of a file; a line that an interruption cut short is left out."""
+    """The results of a file; a line that was cut short, or is of an older shape, is left out."""
     for line in path.read_text().splitlines() if path.exists() else ():
-        try:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
             plain = json.loads(line)
-        except ValueError:
-            continue
-        yield Result(**{**plain, "causes": tuple(plain["causes"]), "refuted": tuple(plain["refuted"])})
+            yield Result(**{**plain, "causes": tuple(plain["causes"]), "refuted": tuple(plain["refuted"])})
 
 
 def tasks(contenders: Sequence[Contender], families: Sequence[str], seeds: Sequence[int]) -> list[Task]:
