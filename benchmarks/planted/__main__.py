@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.planted.bench import BUDGET
 from benchmarks.planted.contenders import CONTENDERS
 from benchmarks.planted.families import FAMILIES
 from benchmarks.planted.page import ROOT, page
@@ -48,7 +47,7 @@ def main() -> None:
     draw(results, given.out)
     if given.page is not None:
         command = f"make bench-planted SEEDS={given.seeds}"
-        _write(given.page, page(results, command, given.out.resolve(), given.page.resolve().parent, BUDGET))
+        _write(given.page, page(results, command, given.out.resolve(), given.page.resolve().parent))
     print(tables(results))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from benchmarks.planted.bench import BUDGET
 from benchmarks.planted.contenders import RULEOUT
 from benchmarks.planted.families import FAMILIES
-from benchmarks.planted.results import Result
+from benchmarks.planted.results import HISTORY_BUDGET, Result
 from benchmarks.planted.tables import tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ through the same deployment with the same luck. What counts are the launches tha
 
 Right means: the factors of every cause, no level claimed that does not carry the fault, none left out of those that
 were seen to carry it, and every workaround named really works. Of the peers only the factors are asked. Each strategy
-has {budget} launches.
+has {budget} launches, and {history_budget} on a linear history.
 
 ```console
 $ {command}
@@ -64,11 +65,12 @@ PEERS = """- **one factor at a time**: each factor alone moved from the failing 
 - **git-bayesect**: [git_bayesect](https://pypi.org/project/git_bayesect/) on the same; it cannot skip revisions."""
 
 
-def page(results: Sequence[Result], command: str, results_folder: Path, page_folder: Path, budget: int) -> str:
+def page(results: Sequence[Result], command: str, results_folder: Path, page_folder: Path) -> str:
     """The page as Markdown."""
     seeds = sorted({result.seed for result in results})
     return TEXT.format(
-        budget=budget,
+        budget=BUDGET,
+        history_budget=HISTORY_BUDGET,
         command=command,
         when=date.today().isoformat(),
         commit=commit(),

@@ -138,6 +138,8 @@ def collect(wanted: Sequence[Task], path: Path, jobs: int) -> Iterator[tuple[Res
             running = [pool.submit(measure, task) for task in left]
             for number, done in enumerate(as_completed(running), 1):
                 result = done.result()
+                if result.status == "interrupted":  # by whoever interrupts the benchmark; not its answer
+                    continue
                 stream.write(json.dumps(asdict(result)) + "\n")
                 stream.flush()
                 yield result, len(left) - number

@@ -12,6 +12,15 @@ from benchmarks.planted.results import Result
 from benchmarks.planted.statistics import calibration, cell, minutes_ratio
 
 CONFIDENT = 0.95
+GOALS: dict[str, tuple[str, int, int]] = {
+    "single": ("100 %", 11, 9),
+    "pair": ("≥ 95 %", 16, 13),
+    "triple": ("≥ 95 %", 21, 17),
+    "levels": ("100 %", 12, 9),
+    "two": ("≥ 95 %", 28, 22),
+    "flaky": ("≥ 90 %", 45, 32),
+}
+"""Of ruleout on each family: the share that is to be right, the trials to reach, and how near the limit comes."""
 
 
 def tables(results: Sequence[Result]) -> str:
@@ -22,6 +31,8 @@ def tables(results: Sequence[Result]) -> str:
         matrix(results, deployments),
         "Linear histories: right is the oldest revision that can be seen to fail.",
         matrix(results, list(HISTORIES)),
+        "ruleout against its goals (mean trials; the last column is about what can be had at all):",
+        goals(results),
         "What must hold:",
         promises(results),
         "Stated probabilities of ruleout's verdicts, and how many of them are right (95 % interval):",
@@ -41,6 +52,17 @@ def matrix(results: Sequence[Result], families: Sequence[str]) -> str:
         if found:
             rows.append([f"{family}: {ABOUT[family]}", *(_shown(found, one.name) for one in present)])
     return _markdown(rows)
+
+
+def goals(results: Sequence[Result]) -> str:
+    """A row per family of the design: what is to be reached, and what was."""
+    rows = [["family", "right", "to reach", "trials", "to reach", "near the limit"]]
+    for family, (share, trials, limit) in GOALS.items():
+        found = cell(result for result in results if (result.strategy, result.family) == (RULEOUT, family))
+        if found is not None:
+            right = f"{found.right:.0%} of {found.count}"
+            rows.append([family, right, share, f"{found.trials:.1f}", f"≤ {trials}", str(limit)])
+    return _markdown(rows) if len(rows) > 1 else ""
 
 
 def promises(results: Sequence[Result]) -> str:

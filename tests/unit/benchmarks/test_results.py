@@ -13,7 +13,7 @@ from benchmarks.planted.contenders import CONTENDERS, ONE_FACTOR, RULEOUT
 from benchmarks.planted.page import page
 from benchmarks.planted.results import Result, collect, measure, read, tasks
 from benchmarks.planted.statistics import calibration, cell, minutes_ratio, wilson
-from benchmarks.planted.tables import promises, tables
+from benchmarks.planted.tables import goals, promises, tables
 
 RESULT = Result(
     strategy=RULEOUT, family="single", seed=0, wrong="", status="isolated", probability=0.995, trials=10, minutes=100.0,
@@ -112,13 +112,18 @@ def test_isolated_and_wrong_is_counted() -> None:
     assert "| right, of verdicts with probability ≥ 0.95 | ≥ 95 % | 50.0% (1 of 2) |" in text
 
 
+def test_goals_stand_beside_what_was_measured() -> None:
+    assert "| single | 50% of 2 | 100 % | 15.0 | ≤ 11 | 9 |" in goals([RESULT, replace(RESULT, wrong="x", trials=20)])
+    assert goals([replace(RESULT, family="crowded")]) == ""
+
+
 def test_tables_say_who_did_not_take_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "BugDoc did not take part: bugdoc is not installed." in tables([RESULT])
 
 
 def test_the_page_names_its_command_its_seeds_and_its_commit(tmp_path: Path) -> None:
-    text = page([RESULT, replace(RESULT, seed=4)], "make bench-planted SEEDS=5", tmp_path / "r", tmp_path, 80)
+    text = page([RESULT, replace(RESULT, seed=4)], "make bench-planted SEEDS=5", tmp_path / "r", tmp_path)
     assert "make bench-planted SEEDS=5" in text
     assert "2 seeds a family (0 to 4)" in text
     assert ", commit " in text
