@@ -40,7 +40,8 @@ def main() -> None:
     try:
         for result, left in collect(wanted, given.out / RUNS, given.jobs):
             results.append(result)
-            print(f"{left:5} left  {_line(result)}", file=sys.stderr, flush=True)
+            if left is not None:
+                print(f"{left:5} left  {_line(result)}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         sys.exit("interrupted: the same command goes on where it stopped")
     _write(given.out / TABLE, tables(results) + "\n")

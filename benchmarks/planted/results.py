@@ -117,8 +117,8 @@ def tasks(contenders: Sequence[Contender], families: Sequence[str], seeds: Seque
     return [(one.name, f, seed, code) for seed in seeds for f in families for one, code in able if one.takes_part(f)]
 
 
-def collect(wanted: Sequence[Task], path: Path, jobs: int) -> Iterator[tuple[Result, int]]:
-    """Each result that is wanted with how many are left, those of the file first. New ones are added to the file."""
+def collect(wanted: Sequence[Task], path: Path, jobs: int) -> Iterator[tuple[Result, int | None]]:
+    """Each result that is wanted: first those of the file, then new ones with how many are left, added to the file."""
     known = {(one.strategy, one.family, one.seed, one.code, one.scenario): one for one in read(path)}
     left: list[Task] = []
     scenarios = {(family, seed): fingerprint(make(family, seed)) for _, family, seed, _ in wanted}
@@ -127,7 +127,7 @@ def collect(wanted: Sequence[Task], path: Path, jobs: int) -> Iterator[tuple[Res
         if found is None:
             left.append(task)
         else:
-            yield found, len(wanted)
+            yield found, None
     path.parent.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONHASHSEED"] = HASH_SEED  # of the processes that are started
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))

@@ -24,8 +24,8 @@ class Cell:
     trials: float
     minutes: float
     seconds: float
+    isolated: int
     falsely_isolated: int
-    most_trials: int
 
 
 def cell(results: Iterable[Result]) -> Cell | None:
@@ -43,8 +43,8 @@ def cell(results: Iterable[Result]) -> Cell | None:
         mean(lambda one: one.trials),
         mean(lambda one: one.minutes),
         mean(lambda one: one.seconds),
+        sum(one.status == "isolated" for one in found),
         sum(one.falsely_isolated for one in found),
-        max(one.trials for one in found),
     )
 
 

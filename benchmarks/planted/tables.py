@@ -56,12 +56,12 @@ def matrix(results: Sequence[Result], families: Sequence[str]) -> str:
 
 def goals(results: Sequence[Result]) -> str:
     """A row per family of the design: what is to be reached, and what was."""
-    rows = [["family", "right", "to reach", "trials", "to reach", "near the limit"]]
+    rows = [["family", "right", "to reach", "isolated", "trials", "to reach", "near the limit"]]
     for family, (share, trials, limit) in GOALS.items():
         found = cell(result for result in results if (result.strategy, result.family) == (RULEOUT, family))
         if found is not None:
             right = f"{found.right:.0%} of {found.count}"
-            rows.append([family, right, share, f"{found.trials:.1f}", f"≤ {trials}", str(limit)])
+            rows.append([family, right, share, str(found.isolated), f"{found.trials:.1f}", f"≤ {trials}", str(limit)])
     return _markdown(rows) if len(rows) > 1 else ""
 
 

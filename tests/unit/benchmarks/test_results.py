@@ -113,7 +113,9 @@ def test_isolated_and_wrong_is_counted() -> None:
 
 
 def test_goals_stand_beside_what_was_measured() -> None:
-    assert "| single | 50% of 2 | 100 % | 15.0 | ≤ 11 | 9 |" in goals([RESULT, replace(RESULT, wrong="x", trials=20)])
+    assert "| single | 50% of 2 | 100 % | 2 | 15.0 | ≤ 11 | 9 |" in goals(
+        [RESULT, replace(RESULT, wrong="x", trials=20)]
+    )
     assert goals([replace(RESULT, family="crowded")]) == ""
 
 
