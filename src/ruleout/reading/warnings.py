@@ -11,8 +11,10 @@ from ruleout.model.diagnosis import LogWarning
 from ruleout.reading.records import Record
 from ruleout.reading.signature import normalise
 
-TRIGGER = r"WARNING|Warning: |\bWARN\b|[Ww]arning:|[Mm]ight (?:cause|lead)|may (?:cause|lead to)"
-r"|If you experience"
+TRIGGER = (
+    r"WARNING|Warning: |\bWARN\b|[Ww]arning:|[Mm]ight (?:cause|lead)|may (?:cause|lead to)|If you experience"
+    r"|as a workaround"
+)
 """What a line must contain to be looked at."""
 MOST, LOOKED_AT = 40, 400
 _SAYS = re.compile(TRIGGER)

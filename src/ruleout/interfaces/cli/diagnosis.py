@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
+from ruleout.interfaces.cli import story as stories
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.model.diagnosis import SURVIVED, ChosenBy, DiagnosedFailure, Diagnosis, LogOutcome, Setting, StageSpan
+from ruleout.model.story import Story
 from ruleout.report import diagnosis as words
 
 LABEL = 21
@@ -54,38 +56,49 @@ Row = tuple[str, str]
 """Text, style."""
 
 
-def tell_diagnosis(diagnosis: Diagnosis) -> None:
+def tell_diagnosis(diagnosis: Diagnosis, story: Story | None = None) -> None:
     """Print the answer on stdout."""
     console = answer_console()
-    for text, style in screen(diagnosis, console.width):
+    for text, style in screen(diagnosis, console.width, story):
         console.print(Text(printable(text, console.encoding), style), soft_wrap=True)
 
 
-def screen(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+def screen(diagnosis: Diagnosis, width: int, story: Story | None = None) -> Iterator[Row]:
     """The rows of the answer, none of them wider than `width` (at least 40) columns."""
     width = max(40, width)
-    yield from ((_cut(text, width), style) for text, style in _rows(diagnosis, width))
+    yield from ((_cut(text, width), style) for text, style in _rows(diagnosis, width, story))
 
 
-def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
-    told = [*_conclusion(diagnosis, width), *_why(diagnosis, width)]
-    steps = list(_next(diagnosis, width, STEP_ROWS))
+def _rows(diagnosis: Diagnosis, width: int, story: Story | None) -> Iterator[Row]:
+    told = [*_conclusion(diagnosis, width, story), *_why(diagnosis, width, 1 if story else CLAIM_ROWS)]
+    steps = list(_next(diagnosis, width, 1 if story else STEP_ROWS))
     if len(told) + len(steps) > SCREEN:
         steps = list(_next(diagnosis, width, 1))[: max(0, SCREEN - len(told))]
     told += steps
     yield from told
-    sections = list(_sections(diagnosis, width))
-    if diagnosis.suspects:  # what the engine chose tells more than how far it came, and less than a suspect
+    sections, limit = list(_sections(diagnosis, width)), SCREEN
+    if story is not None:
+        sections, limit = _of_story(story, sections, width), stories.SCREEN
+    elif diagnosis.suspects:  # what the engine chose tells more than how far it came, and less than a suspect
         sections.sort(key=lambda section: _LATER.index(section[0]))
-    room = SCREEN - len(told) - 1 if diagnosis.suspects else SCREEN
+    room = limit - len(told) - 1 if diagnosis.suspects or story else limit
     rows = [row for label, rows in sections for row in _labelled(label, rows, width)][: max(0, room)]
     if rows:
         yield "", ""
         yield from ((row, "") for row in rows)
 
 
-def _conclusion(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
-    yield from ((row, "dim") for row in _head(diagnosis, width))
+def _of_story(story: Story, own: Iterable[tuple[str, list[str]]], width: int) -> list[tuple[str, list[str]]]:
+    """The sections of a story, and of one run's own those that a story does not say better."""
+    told = [
+        (label, [part for row in rows for part in _wrapped(row, width - LABEL, 2, stories.ROWS)])
+        for label, rows in stories.sections(story)
+    ]
+    return [*told, *(section for section in own if section[0] in ("Not evidence", "Failing starts warn"))]
+
+
+def _conclusion(diagnosis: Diagnosis, width: int, story: Story | None) -> Iterator[Row]:
+    yield from ((row, "dim") for row in _head(diagnosis, width, story))
     yield "", ""
     mark, style = STYLES.get(diagnosis.outcome, ("✗", "red")) if words.sure(diagnosis) else ("?", "yellow")
     yield from ((row, f"bold {style}") for row in _wrapped(f"{mark} {words.conclusion(diagnosis)}", width, 2, 2))
@@ -95,7 +108,7 @@ def _conclusion(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
         yield from ((row, "dim") for row in _wrapped(f"  {diagnosis.reason}", width, 2, 2))
 
 
-def _why(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+def _why(diagnosis: Diagnosis, width: int, claim_rows: int) -> Iterator[Row]:
     """The suspects, each in a row or two: how likely, what, which lines; then what is left."""
     if not diagnosis.suspects:
         return
@@ -106,7 +119,7 @@ def _why(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
         lines = ", ".join(_address(e.line, e.source, diagnosis) for e in suspect.evidence[:2])
         begin = f"{suspect.probability:>5.0%}  {suspect.component:<{COMPONENT}}"
         rows = _wrapped(
-            suspect.claim, width - len(begin) - 1, 0, 1 if suspect.probability < WORTH_ROWS else CLAIM_ROWS
+            suspect.claim, width - len(begin) - 1, 0, 1 if suspect.probability < WORTH_ROWS else claim_rows
         ) or [""]
         if len(rows[-1]) + len(lines) + len(begin) + 5 <= width:
             rows[-1] += f"  ({lines})"
@@ -137,10 +150,11 @@ def printable(text: str, encoding: str) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def _head(diagnosis: Diagnosis, width: int) -> list[str]:
+def _head(diagnosis: Diagnosis, width: int, story: Story | None) -> list[str]:
     ran = " · ".join(words.what_ran(diagnosis))
     lines = sum(source.lines for source in diagnosis.sources)
-    names = diagnosis.sources[0].name if len(diagnosis.sources) == 1 else f"{len(diagnosis.sources)} logs"
+    taken = stories.taken_as(story, len(diagnosis.sources))
+    names = taken or (diagnosis.sources[0].name if diagnosis.sources else "no log")
     cut = ", cut off" if any(source.truncated for source in diagnosis.sources) else ""
     read = f"{_cut(names, width // 2)}, {_number(lines)} line{'' if lines == 1 else 's'}{cut}"
     if not ran:
@@ -206,8 +220,12 @@ def _sections(diagnosis: Diagnosis, width: int) -> Iterator[tuple[str, list[str]
             quoted = _quoted(((w.line, w.source, w.text) for w in warnings), diagnosis)
             yield label, _first(quoted, WARNINGS, room)
     if nothing := [w for w in diagnosis.warnings if w.weight == 0 and w.why != SURVIVED]:
+        nothing.sort(key=lambda w: not w.remedy)
         shown = [f"{_address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
-        yield "Not evidence", _first(shown, WARNINGS, room)
+        remedy = nothing[0].remedy
+        told = _wrapped(f"{remedy[:1].upper()}{remedy[1:]}", room, 2, 2) if remedy else []
+        rows = _first(shown, WARNINGS, room)
+        yield "Not evidence", [*rows[:1], *told, *rows[1:]]
 
 
 def _fitted(stages: Sequence[StageSpan], room: int) -> list[str]:

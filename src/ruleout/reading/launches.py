@@ -1,0 +1,91 @@
+"""Whether two logs are ranks of one run or two runs: by what each was started with, when, and whose lines it holds.
+
+Names deceive (`tp4.log` and `tp8.log` are trials, `4.log` and `8.log` may be ranks), so that what a log holds decides:
+two launches with other settings, or one after the other, are two runs whatever their files are called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from itertools import chain
+
+from ruleout.reading.facts import FactsReader
+from ruleout.reading.placing import rank_number
+from ruleout.reading.times import seconds
+
+_DATED = 900_000_000.0
+"""Seconds above which a clock has a date: others begin anew with each day or each start, and compare to nothing."""
+_OWN = re.compile(r"rank|port|host|addr|node|master|gpu_id|device_id|seed|pid|uuid", re.IGNORECASE)
+"""Settings in which ranks of one run differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a log tells of its beginning.
+
+    Attributes:
+        settings: what was asked for, or else what was printed as the configuration; empty when neither is told.
+        begins, ends: seconds on a clock with a date, None where the log has none.
+        ranks: numbers of the ranks whose lines it begins or ends with.
+        mark: the same for two copies of one log.
+    """
+
+    engine: str
+    settings: dict[str, str]
+    begins: float | None
+    ends: float | None
+    ranks: frozenset[int]
+    mark: str
+
+    @property
+    def told(self) -> bool:
+        """The log holds a launch of its own."""
+        return bool(self.settings)
+
+    def unlike(self, other: Launch) -> bool:
+        """The two cannot be ranks of one run."""
+        if self.engine and other.engine and self.engine != other.engine:
+            return True
+        if not (self.told and other.told):
+            return False
+        return self.settings != other.settings or self.apart(other)
+
+    def apart(self, other: Launch) -> bool:
+        """One was over before the other began."""
+        if None in (self.begins, self.ends, other.begins, other.ends):
+            return False
+        assert self.begins is not None and self.ends is not None
+        assert other.begins is not None and other.ends is not None
+        return self.ends < other.begins or other.ends < self.begins
+
+    def overlaps(self, other: Launch) -> bool:
+        """Both have clocks with dates, and were running at the same time."""
+        return None not in (self.begins, other.begins) and not self.apart(other)
+
+
+def launch_of(reader: FactsReader) -> Launch:
+    """The launch of a log that has been read to its end."""
+    asked = {name: entry.requested for name, entry in reader.book.settings.items() if entry.requested is not None}
+    printed = {
+        name: entry.resolved
+        for name, entry in reader.book.settings.items()
+        if entry.resolved is not None and not entry.by_engine
+    }
+    dumped = printed if len(printed) > 3 else {}
+    settings = {name: value for name, value in (asked or dumped).items() if not _OWN.search(name)}
+    lines = reader.tail.decode("utf-8", "replace").split("\n")
+    first = next((t for r in reader.head if (t := _dated(r.raw))), None)
+    last = next((t for line in reversed(lines) if (t := _dated(line))), None)
+    told = {r.source for r in reader.head if r.source}
+    ranks = frozenset(number for source in told if (number := rank_number(source)) is not None)
+    mark = hashlib.sha256(str(reader.lines).encode())
+    for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
+        mark.update(data)
+    return Launch(reader.book.engine, settings, first, last, ranks, mark.hexdigest())
+
+
+def _dated(line: str) -> float | None:
+    time = seconds(line[:200])
+    return time if time is not None and time > _DATED else None
