@@ -9,7 +9,6 @@ knows is left out: of those types, nothing is said but that they are older.
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 import zipfile

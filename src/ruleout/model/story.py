@@ -78,12 +78,18 @@ class StoryRun:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The failure that the story is about, and why that one."""
+    """The failure that the story is about, and why that one.
+
+    Attributes:
+        exposure: the furthest stage at which it struck. A run says something only if it came so far; kernels compile
+            anywhere, so that this may be later than the stage in which the failure happened.
+    """
 
     __pydantic_config__: ClassVar = DOCUMENT_NAMES
     class_: FailureClass
     signature: str
     stage: Stage
+    exposure: Stage
     runs: tuple[str, ...]
     why: str
 

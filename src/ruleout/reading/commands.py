@@ -22,7 +22,8 @@ _PROGRAM = re.compile(
     r"|launch_server"
 )
 _OTHER = re.compile(
-    r"(?:sudo )?(?:\S*/)?(?:uv )?(?:pip3?|python3? -m pip|conda|apt|grep|cat|head|tail|less|ls|cd|git|echo|which|nvidia-smi)\b"
+    r"(?:sudo )?(?:\S*/)?(?:uv )?(?:pip3?|python3? -m pip|conda|apt|grep|cat|head|tail|less|ls|cd|git|echo|which"
+    r"|nvidia-smi)\b"
 )
 """Commands that start no engine, whatever they name."""
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]{2,}=")

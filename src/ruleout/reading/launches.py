@@ -27,15 +27,14 @@ class Launch:
 
     Attributes:
         settings: what was asked for, or else what was printed as the configuration; empty when neither is told.
-        begins, ends: seconds on a clock with a date, None where the log has none.
+        span: its first and its last second on a clock with a date, None where the log has none.
         ranks: numbers of the ranks whose lines it begins or ends with.
         mark: the same for two copies of one log.
     """
 
     engine: str
     settings: dict[str, str]
-    begins: float | None
-    ends: float | None
+    span: tuple[float, float] | None
     ranks: frozenset[int]
     mark: str
 
@@ -54,15 +53,13 @@ class Launch:
 
     def apart(self, other: Launch) -> bool:
         """One was over before the other began."""
-        if None in (self.begins, self.ends, other.begins, other.ends):
+        if self.span is None or other.span is None:
             return False
-        assert self.begins is not None and self.ends is not None
-        assert other.begins is not None and other.ends is not None
-        return self.ends < other.begins or other.ends < self.begins
+        return self.span[1] < other.span[0] or other.span[1] < self.span[0]
 
     def overlaps(self, other: Launch) -> bool:
         """Both have clocks with dates, and were running at the same time."""
-        return None not in (self.begins, other.begins) and not self.apart(other)
+        return self.span is not None and other.span is not None and not self.apart(other)
 
 
 def launch_of(reader: FactsReader) -> Launch:
@@ -83,7 +80,8 @@ def launch_of(reader: FactsReader) -> Launch:
     mark = hashlib.sha256(str(reader.lines).encode())
     for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
         mark.update(data)
-    return Launch(reader.book.engine, settings, first, last, ranks, mark.hexdigest())
+    span = None if first is None or last is None else (first, last)
+    return Launch(reader.book.engine, settings, span, ranks, mark.hexdigest())
 
 
 def _dated(line: str) -> float | None:

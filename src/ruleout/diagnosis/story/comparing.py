@@ -76,14 +76,14 @@ def of_run(run: Seen, differing: Sequence[Varied]) -> dict[str, str]:
 
 
 def refused(runs: Sequence[Seen]) -> dict[str, dict[str, str]]:
-    """By run, what was asked for and is not in effect, where the others have the same in effect: no variation at all."""
+    """By run, what was asked for without effect, where the others have the same in effect: no variation at all."""
     found: dict[str, dict[str, str]] = {}
     for run in runs:
         for name, value in run.values.items():
             others = [other.values[name] for other in runs if other is not run and name in other.values]
-            if value.overruled and others and all(same(value.text, other.text) for other in others):
-                if not all(other.requested == value.requested for other in others):
-                    found.setdefault(run.name, {})[name] = f"{value.requested} (in effect: {value.text})"
+            alike = bool(others) and all(same(value.text, other.text) for other in others)
+            if alike and value.overruled and any(other.requested != value.requested for other in others):
+                found.setdefault(run.name, {})[name] = f"{value.requested} (in effect: {value.text})"
     return found
 
 
@@ -121,7 +121,7 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
 
 
 def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple[Difference, ...]:
-    """What good runs had otherwise than a bad one; what all of them had otherwise first, measured numbers not at all."""
+    """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers."""
     mine = values(bad)
     found: list[tuple[tuple[int, bool], Difference]] = []
     theirs = [(name, values(run)) for name, run in goods]

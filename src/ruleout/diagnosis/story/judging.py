@@ -39,29 +39,31 @@ def target_of(runs: Sequence[Diagnosis], names: Sequence[str]) -> tuple[Target |
     shown = sorted(kinds[0], key=lambda n: (_vague(runs[n]), -len(runs[n].settings)))
     lead = runs[shown[0]]
     assert lead.failure
-    stage = max((runs[n].stage for n in shown), key=_ORDER.__getitem__)
+    exposure = max((reached(runs[n]) for n in shown), key=_ORDER.__getitem__)
     why = _why(kinds, runs)
     shows = tuple(names[n] for n in sorted(shown))
-    return Target(lead.failure.class_, lead.failure.signature, stage, shows, why), shown
+    return Target(lead.failure.class_, lead.failure.signature, lead.stage, exposure, shows, why), shown
 
 
 def judged(run: Diagnosis, target: Target, *, shows: bool) -> Judgement:
     """What a run says about a target."""
     if shows:
         return Judgement(OutcomeKind.REPRODUCED, "shows the target")
-    where, came = _ORDER[target.stage], reached(run)
+    where, came = _ORDER[target.exposure], reached(run)
     if run.failure is None:
         if run.outcome not in _SOUND:
             return Judgement(OutcomeKind.UNRESOLVED, f"does not say how it ended; {_reason(run)}")
         if _ORDER[came] < where:
-            return Judgement(OutcomeKind.UNRESOLVED, f"never came to {target.stage}, where the target shows")
+            return Judgement(OutcomeKind.UNRESOLVED, f"never came to {target.exposure}, where the target shows")
         return Judgement(OutcomeKind.CLEAN, "nothing failed")
-    if Stage.UNKNOWN in (target.stage, run.stage):
-        return Judgement(OutcomeKind.OTHER, "failed otherwise, and how far it came is not told")
+    if Stage.UNKNOWN in (target.exposure, run.stage):
+        return Judgement(OutcomeKind.OTHER, "failed otherwise, and how far is not told")
     if _ORDER[came] > where:
-        return Judgement(OutcomeKind.CLEAN, f"came past {target.stage}, where the target shows, and failed otherwise")
-    place = f"before {target.stage}" if _ORDER[run.stage] < where else "as the target does"
-    return Judgement(OutcomeKind.OTHER, f"failed otherwise in {run.stage}, {place}")
+        return Judgement(
+            OutcomeKind.CLEAN, f"came past {target.exposure}, where the target shows, and failed otherwise"
+        )
+    place = f"before {target.exposure}" if _ORDER[run.stage] < where else "no later than the target"
+    return Judgement(OutcomeKind.OTHER, f"failed in {run.stage}, {place}")
 
 
 def reached(run: Diagnosis) -> Stage:
@@ -90,7 +92,9 @@ def _why(kinds: Sequence[Sequence[int]], runs: Sequence[Diagnosis]) -> str:
     if len(kinds[0]) > len(kinds[1]):
         return f"{shown}, more than any other failure"
     first, second = (max(_ORDER[runs[n].stage] for n in kind) for kind in kinds[:2])
-    return f"{shown}, as often as another failure, but " + ("it came furthest" if first > second else "it was given first")
+    return f"{shown}, as often as another failure, but " + (
+        "it came furthest" if first > second else "it was given first"
+    )
 
 
 def _reason(run: Diagnosis) -> str:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.diagnose import diagnosed
 from ruleout.diagnosis.story.comparing import Seen, differences, of_run, refused, shared, varied
+from ruleout.diagnosis.story.factors import same
 from ruleout.diagnosis.story.good import without_common_warnings
 from ruleout.diagnosis.story.judging import Judgement, judged, sound, target_of
 from ruleout.diagnosis.story.levels import known_levels, untried
-from ruleout.diagnosis.story.factors import same
 from ruleout.diagnosis.story.weighing import component_of, flag_change, moves, weighed_by
 from ruleout.model import ChosenBy, Diagnosis, OutcomeKind, ProposedStep, StepKind, Suspect
 from ruleout.model.story import Levels, MaskedRun, RunFailure, Shared, Story, StoryRun, Target
 from ruleout.reading.diagnose import Run
-
 
 LevelsOf = Callable[[str, str | None], Sequence[Levels]]
 
@@ -134,8 +133,9 @@ def _name(run: Run) -> str:
 
 def _run(seen: Seen, judgement: Judgement, own: Mapping[str, str], logs: int) -> StoryRun:
     failure = seen.run.failure
-    short = failure and RunFailure(failure.class_, failure.signature, failure.message, failure.line, failure.source)
-    run = seen.run
+    run, short = seen.run, None
+    if failure:
+        short = RunFailure(failure.class_, failure.signature, failure.message, failure.line, failure.source)
     return StoryRun(seen.name, logs, run.outcome, run.stage, judgement.says, short, dict(own), judgement.why)
 
 

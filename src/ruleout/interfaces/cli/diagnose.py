@@ -30,7 +30,6 @@ def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, gen
     do. Several are several runs of one story, unless they are the rank logs of one run: then it also says what was
     varied and what never was. Nothing is launched and nothing leaves this machine.
     """
-    from ruleout.reading.diagnose import Run
     from ruleout.report.diagnosis import diagnosis_document
 
     found, copies = _read(logs)
@@ -77,9 +76,9 @@ def _read(logs: Iterable[str]) -> tuple[Sequence[Run], Sequence[tuple[str, str]]
 
 def _once(logs: Iterable[str]) -> list[str]:
     """Each log once: a file that is named twice, however it is spelled, is still one."""
-    return list({os.path.realpath(log) if log not in ("-", "") else log: log for log in reversed(tuple(logs))}.values())[
-        ::-1
-    ]
+    return list(
+        {os.path.realpath(log) if log not in ("-", "") else log: log for log in reversed(tuple(logs))}.values()
+    )[::-1]
 
 
 _NAMES = "Name a log, a folder of logs, or - for standard input."

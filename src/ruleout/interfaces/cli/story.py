@@ -83,7 +83,7 @@ def _outcome(run: StoryRun) -> str:
 
 
 def _masked(run: MaskedRun) -> str:
-    return f"{run.source}:{run.line} {run.why}, so it says nothing about the target: {run.failure}"
+    return f"{run.source}:{run.line} {run.why}: says nothing about the target. {run.failure}"
 
 
 def _untried(item: Untried) -> str:

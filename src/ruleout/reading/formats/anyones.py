@@ -19,7 +19,7 @@ LEVELS, LONGEST = 64, 60
 """How many levels a list has at most, and how long one is."""
 _LEVEL = re.compile(r"[A-Za-z0-9][\w.+\-]*")
 _VALUE = r"(?P<value>[A-Za-z0-9][\w.+\-]*)"
-_NAME = r"(?P<name>[A-Za-z][\w\-]*(?: [A-Za-z][\w\-]*){0,4})"
+_NAME = r"(?P<name>[A-Za-z][\w\-]*(?: [A-Za-z][\w\-]*){0,4}?)"
 _FILLING = frozenset({"the", "a", "an", "its", "default", "of", "for"})
 
 
@@ -58,8 +58,12 @@ def _listed(book: Book, groups: Taken, text: str, line: int) -> None:
 SETTINGS: tuple[Says, ...] = (
     Says(r"[A-Za-z_]\w*\((?P<dump>[A-Za-z_]\w*=[^=].*, [A-Za-z_]\w*=[^=].*)", _structure, 20),
     Says(r"[A-Za-z_]\w*[=:] ?(?P<dump>\{['\"]\w+['\"]: .*, ['\"]\w+['\"]: .*)", _structure, 20),
-    Says(rf"\b(?:[Ss]etting|[Cc]hanging|[Ff]orcing|[Ss]witching|[Oo]verriding|[Rr]esetting) {_NAME} to {_VALUE}", _chosen),
-    Says(rf"\b{_NAME} (?:is|was|has been) (?:automatically )?(?:set|changed|forced|switched|reset) to {_VALUE}", _chosen),
+    Says(
+        rf"\b(?:[Ss]etting|[Cc]hanging|[Ff]orcing|[Ss]witching|[Oo]verriding|[Rr]esetting) {_NAME} to {_VALUE}", _chosen
+    ),
+    Says(
+        rf"\b{_NAME} (?:is|was|has been) (?:automatically )?(?:set|changed|forced|switched|reset) to {_VALUE}", _chosen
+    ),
     Says(rf"\b[Uu]s(?:e|ing) {_VALUE} as (?:the )?{_NAME}(?: (?:on|for|since|because|by)\b|[.,;]|$)", _chosen),
     Says(rf"\b[Uu]s(?:e|ing) {_VALUE} {_NAME} (?:by default|for|because|since)\b", _chosen),
 )
