@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import chain
 
+from ruleout.model import Stage
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.placing import rank_number
 from ruleout.reading.times import seconds
@@ -28,13 +29,16 @@ class Launch:
     Attributes:
         settings: what was asked for, or else what was printed as the configuration; empty when neither is told.
         span: its first and its last second on a clock with a date, None where the log has none.
+        served: it tells that a server is ready, as one log of a run does.
         ranks: numbers of the ranks whose lines it begins or ends with.
         mark: the same for two copies of one log.
     """
 
     engine: str
+    version: str | None
     settings: dict[str, str]
     span: tuple[float, float] | None
+    served: bool
     ranks: frozenset[int]
     mark: str
 
@@ -46,6 +50,8 @@ class Launch:
     def unlike(self, other: Launch) -> bool:
         """The two cannot be ranks of one run."""
         if self.engine and other.engine and self.engine != other.engine:
+            return True
+        if self.version and other.version and self.version != other.version:
             return True
         if not (self.told and other.told):
             return False
@@ -81,7 +87,9 @@ def launch_of(reader: FactsReader) -> Launch:
     for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
         mark.update(data)
     span = None if first is None or last is None else (first, last)
-    return Launch(reader.book.engine, settings, span, ranks, mark.hexdigest())
+    engine = reader.book.engine
+    served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
+    return Launch(engine, reader.book.version.get(engine), settings, span, served, ranks, mark.hexdigest())
 
 
 def _dated(line: str) -> float | None:

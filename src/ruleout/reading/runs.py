@@ -48,24 +48,32 @@ def read_runs(sources: Sequence[Path | Stream]) -> Runs:
     if not sources:
         raise ValueError("no log was given")
     logs: list[_Log] = []
-    marks: dict[str, str] = {}
+    marks: dict[str, _Log] = {}
     copies: list[tuple[str, str]] = []
     for name, path in expand(sources):
         folder = None if path in sources else str(path.parent) if isinstance(path, Path) else None
         log = _Log(read_part(path, name), name, folder)
-        same = marks.setdefault(log.part.launch.mark, name)
-        if same != name and log.part.facts.sources[0].bytes:
-            copies.append((name, same))
+        first = marks.setdefault(log.part.launch.mark, log)
+        if first is not log and _copy(log, first):
+            copies.append((name, first.name))
         else:
             logs.append(log)
     return Runs(tuple(joined([log.part for log in group]) for group in _grouped(logs)), tuple(copies))
+
+
+def _copy(log: _Log, first: _Log) -> bool:
+    """Of two logs that are the same in every byte, the later is a copy, unless ranks had the same few words to say."""
+    alone = log.folder is None or log.part.launch.told
+    return alone and bool(log.part.facts.sources[0].bytes) and not _ranks(log, first, strong=True)
 
 
 def _grouped(logs: Sequence[_Log]) -> list[list[_Log]]:
     """The logs of each run: first those of one folder, then what belongs together across folders and names."""
     units: list[list[_Log]] = []
     for log in sorted(logs, key=lambda log: not log.part.launch.told):  # those with a launch first: others follow them
-        home = next((unit for unit in units if log.folder is not None and _fits(unit, log)), None)
+        there = [unit for unit in units if log.folder is not None and unit[0].folder == log.folder]
+        several = sum(unit[0].part.launch.told for unit in there) > 1  # a folder of runs, not of ranks
+        home = next((unit for unit in there if (_one(unit, [log]) if several else _fits(unit, log))), None)
         if home is None:
             units.append([log])
         else:
@@ -82,13 +90,19 @@ def _grouped(logs: Sequence[_Log]) -> list[list[_Log]]:
 
 
 def _fits(unit: Sequence[_Log], log: _Log) -> bool:
-    return unit[0].folder == log.folder and not any(other.part.launch.unlike(log.part.launch) for other in unit)
+    return not any(_apart(other, log) for other in unit)
+
+
+def _apart(a: _Log, b: _Log) -> bool:
+    """The two are logs of two runs."""
+    if a.part.launch.unlike(b.part.launch):
+        return True
+    return a.part.launch.served and b.part.launch.served and not _ranks(a, b, strong=True)
 
 
 def _one(group: Sequence[_Log], unit: Sequence[_Log]) -> bool:
     """Whether two groups of logs are one run."""
-    pairs = [(a, b) for a in group for b in unit]
-    if any(a.part.launch.unlike(b.part.launch) for a, b in pairs):
+    if any(_apart(a, b) for a in group for b in unit):
         return False
     a, b = _leading(group), _leading(unit)
     if _ranks(a, b, strong=True):

@@ -94,9 +94,9 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
     for name in dict.fromkeys(name for run in showing for name in run.values):
         told = [run.values[name] for run in showing if name in run.values]
         first = told[0]
-        if 2 * len(told) < len(showing) or not _counts(name, first, known):
-            continue
         others = [(run, run.values[name]) for run in runs if name in run.values]
+        if 2 * len(told) < len(showing) or len(others) < 2 or not _counts(name, first, known):
+            continue
         if any(run.informative and not same(value.text, first.text) for run, value in others):
             continue
         otherwise: dict[str, list[str]] = {}
@@ -157,13 +157,13 @@ def _rank(name: str, value: Value, item: Shared, known: Mapping[str, Levels]) ->
 
 
 def _speaks(run: Seen, name: str, value: Value) -> Evidence | None:
-    """The failure of a masked run, when its words are those of the setting: of its name two, or one and its value's."""
-    failure = run.run.failure
-    if failure is None or failure.inferred:
+    """The failure of a masked run that has the setting too, if it has two words of its name, or one and the value."""
+    failure, own = run.run.failure, run.values.get(name)
+    if failure is None or failure.inferred or own is None or not same(own.text, value.text):
         return None
     said = _words(f"{failure.message} {failure.text}")
-    of_name, of_value = _words(name) & said, _words(value.text) & said
-    if len(of_name) >= 2 or (of_name and of_value):
+    of_name, of_value = _words(name) & said, _words(value.text)
+    if len(of_name) >= 2 or (of_name and of_value and of_value <= said):
         return Evidence(failure.source, failure.line, failure.message)
     return None
 

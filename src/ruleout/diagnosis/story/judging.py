@@ -35,7 +35,7 @@ def target_of(runs: Sequence[Diagnosis], names: Sequence[str]) -> tuple[Target |
             kind.append(number)
     if not kinds:
         return None, []
-    kinds.sort(key=lambda kind: (-len(kind), min(_vague(runs[n]) for n in kind)))
+    kinds.sort(key=lambda kind: (_mistyped(runs[kind[0]]), -len(kind), min(_vague(runs[n]) for n in kind)))
     shown = sorted(kinds[0], key=lambda n: (_vague(runs[n]), -len(runs[n].settings)))
     lead = runs[shown[0]]
     assert lead.failure
@@ -56,8 +56,12 @@ def judged(run: Diagnosis, target: Target, *, shows: bool) -> Judgement:
         if _ORDER[came] < where:
             return Judgement(OutcomeKind.UNRESOLVED, f"never came to {target.exposure}, where the target shows")
         return Judgement(OutcomeKind.CLEAN, "nothing failed")
+    if run.failure.inferred and _ORDER[came] <= where:
+        return Judgement(OutcomeKind.UNRESOLVED, "no line tells what it failed of")
     if Stage.UNKNOWN in (target.exposure, run.stage):
         return Judgement(OutcomeKind.OTHER, "failed otherwise, and how far is not told")
+    if run.outcome in _SOUND and _ORDER[came] >= where:
+        return Judgement(OutcomeKind.CLEAN, "a request failed otherwise, and the server went on")
     if _ORDER[came] > where:
         return Judgement(
             OutcomeKind.CLEAN, f"came past {target.exposure}, where the target shows, and failed otherwise"
@@ -79,6 +83,11 @@ def sound(run: Diagnosis) -> bool:
     return run.outcome is LogOutcome.HEALTHY or _ORDER[reached(run)] >= _ORDER[Stage.READY]
 
 
+def _mistyped(run: Diagnosis) -> bool:
+    """It ended on its own arguments: a slip of the hand is the story of nobody who has another failure."""
+    return run.stage is Stage.ARG_PARSING
+
+
 def _vague(run: Diagnosis) -> tuple[bool, int]:
     """A failure that a line reports comes before one that was concluded, a later one before an earlier one."""
     assert run.failure
@@ -89,7 +98,10 @@ def _why(kinds: Sequence[Sequence[int]], runs: Sequence[Diagnosis]) -> str:
     shown = f"{len(kinds[0])} of {len(runs)} runs show it"
     if len(kinds) == 1:
         return f"{shown}, and nothing else failed"
-    if len(kinds[0]) > len(kinds[1]):
+    most = max(len(kind) for kind in kinds[1:])
+    if len(kinds[0]) < most:
+        return f"{shown}; what more runs failed of are their arguments"
+    if len(kinds[0]) > most:
         return f"{shown}, more than any other failure"
     first, second = (max(_ORDER[runs[n].stage] for n in kind) for kind in kinds[:2])
     return f"{shown}, as often as another failure, but " + (

@@ -56,7 +56,8 @@ def told(
     theirs = [*given, *(healthy if facts.target else [])]
     seen = (*facts.seen, *(Seen.of(name, run, OutcomeKind.CLEAN) for name, run in given))
     engine = lead.diagnosis.engine
-    known = known_levels(levels(engine.name, engine.version), [s.run for s in seen])
+    alike = [s.run for s in seen if s.run.engine.name == engine.name]
+    known = known_levels(levels(engine.name, engine.version), alike)
     differing, ignored = varied(seen), refused(facts.seen)
     story = Story(
         facts.target,

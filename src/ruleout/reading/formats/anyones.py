@@ -20,6 +20,8 @@ LEVELS, LONGEST = 64, 60
 _LEVEL = re.compile(r"[A-Za-z0-9][\w.+\-]*")
 _VALUE = r"(?P<value>[A-Za-z0-9][\w.+\-]*)"
 _NAME = r"(?P<name>[A-Za-z][\w\-]*(?: [A-Za-z][\w\-]*){0,4}?)"
+_VAGUE = frozenset({"choice", "choices", "value", "values", "option", "options", "argument", "arguments"})
+"""What names no setting, since it might be any."""
 _FILLING = frozenset({"the", "a", "an", "its", "default", "of", "for"})
 
 
@@ -51,7 +53,7 @@ def _listed(book: Book, groups: Taken, text: str, line: int) -> None:
     found = re.split(r"[,\s]+", listed.strip("[](){} .")) if bare else re.findall(r"['\"]([^'\"]+)['\"]", listed)
     levels = list(dict.fromkeys(level for level in found if _LEVEL.fullmatch(level) and len(level) <= LONGEST))
     name = name_of(groups.get("flag", "") or groups.get("name", ""))
-    if name:
+    if name and name not in _VAGUE:
         book.offer(name, groups.get("value", ""), [level for level in levels if level != "or"][:LEVELS], line)
 
 
@@ -72,12 +74,13 @@ SETTINGS: tuple[Says, ...] = (
 LISTS: tuple[Says, ...] = (
     Says(
         r"argument (?:-\w+/)?--(?P<flag>[\w\-]+)[^:]*: invalid [\w ]*: '?(?P<value>[^' ]*)'? "
-        r"\((?:choose|possible values)[\w ]*:? ?(?P<levels>.+)\)",
+        r"\((?:choose from|(?:possible values|choices)(?: are)?):? *(?P<levels>.+)\)",
         _listed,
     ),
     Says(r"(?:^|[\s\[])--(?P<flag>[\w\-]+)[ =]\{(?P<levels>[^{}\s]+,[^{}\s]+)\}", _listed, 400),
     Says(
-        rf"(?:[Uu]nknown|[Ii]nvalid|[Uu]nsupported|[Uu]nrecognized) {_NAME}:? ['\"]?{_VALUE}['\"]?\W.{{0,40}}?"
+        rf"(?:[Uu]nknown|[Ii]nvalid|[Uu]nsupported|[Uu]nrecognized) {_NAME}(?:: *['\"]?| ['\"]){_VALUE}"
+        r"['\"]?\W.{0,40}?"
         r"(?:[Vv]alid|[Aa]vailable|[Ss]upported|[Aa]llowed|[Cc]hoose|one of)[\w ]*:? *(?P<levels>[\['\"A-Za-z].*)",
         _listed,
     ),
