@@ -161,12 +161,19 @@ class MaskedRun:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run that is known to be good had otherwise. `good_source` is its log."""
+    """What a run that is known to be good had otherwise.
+
+    Attributes:
+        good_source: the good run's log.
+        every: so had every good run that tells it; otherwise another good run has it as the bad one does, so that it
+            cannot be the cause alone.
+    """
 
     name: str
     good: str
     bad: str
     good_source: str
+    every: bool = True
 
 
 @dataclass(frozen=True, slots=True)

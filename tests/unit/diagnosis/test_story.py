@@ -173,6 +173,23 @@ def test_what_a_good_run_had_otherwise_is_no_longer_never_varied(change: Change)
     assert all(item.good for item in story.shared if item.name in (change("moe_runner_backend"), "page_size"))
 
 
+def test_what_only_some_good_runs_had_otherwise_is_no_cause_alone() -> None:
+    """One good run differs in the type of the cache and the model, the other in the type of the cache only."""
+    other = BETTER.replace("GLM-5-NVFP4", "Tiny-NVFP4").replace(" 12:", " 14:")
+    _, story = tale(more={"better.log": BETTER, "other.log": other})
+    every = {difference.name: difference.every for difference in story.against}
+    assert every["kv_cache_dtype"]
+    assert not every["model"]
+
+
+def test_a_setting_that_one_of_two_failing_runs_tells_is_not_said_to_be_shared() -> None:
+    tail = "".join((FOUNDING / "default.log").read_text().splitlines(keepends=True)[28:])
+    _, story = told([read("tail.log", tail), read("sparse.log", (FOUNDING / NAMES[2]).read_text())])
+    assert story.target
+    assert len(story.target.runs) == 2
+    assert "fp4_gemm_backend" not in {item.name for item in story.shared}
+
+
 def test_what_a_good_run_had_otherwise_makes_its_component_likelier() -> None:
     def of(diagnosis: Diagnosis) -> float:
         return next((s.probability for s in diagnosis.suspects if s.component is Component.KV_CACHE_DTYPE), 0.0)

@@ -95,7 +95,9 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
         told = [run.values[name] for run in showing if name in run.values]
         first = told[0]
         others = [(run, run.values[name]) for run in runs if name in run.values]
-        if 2 * len(told) < len(showing) or len(others) < 2 or not _counts(name, first, known):
+        alike = tuple(run.name for run, value in others if same(value.text, first.text))
+        compared = len(alike) > 1 or (len(told) == len(showing) and len(others) > 1)
+        if 2 * len(told) < len(showing) or not compared or not _counts(name, first, known):
             continue
         if any(run.informative and not same(value.text, first.text) for run, value in others):
             continue
@@ -114,7 +116,7 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
             {level: tuple(names) for level, names in otherwise.items()},
             spoken,
             good,
-            tuple(run.name for run, value in others if same(value.text, first.text)),
+            alike,
         )
         found.append((_rank(name, first, item, known), item))
     return tuple(item for _, item in sorted(found, key=lambda pair: pair[0]))[:MOST]
@@ -123,18 +125,22 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
 def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple[Difference, ...]:
     """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers."""
     mine = values(bad)
-    found: list[tuple[tuple[int, bool], Difference]] = []
+    found: list[tuple[tuple[bool, bool], Difference]] = []
     theirs = [(name, values(run)) for name, run in goods]
     for name, value in mine.items():
         unlike = [(good, had[name]) for good, had in theirs if name in had and not same(had[name].text, value.text)]
         asked = value.asked or any(other.asked for _, other in unlike)
         if not asked and value.number and name not in ENVIRONMENT:
             continue
-        rank = (-len(unlike), not asked)
-        found += [(rank, Difference(name, other.text, value.text, good)) for good, other in unlike]
+        every = len(unlike) == sum(name in had for _, had in theirs)
+        found += [
+            ((not every, not asked), Difference(name, other.text, value.text, good, every)) for good, other in unlike
+        ]
     for good, had in theirs:
         only = {n: v.text for n, v in had.items() if n not in mine and v.asked}
-        found += [((-1, False), Difference(n, text, UNSET, good)) for n, text in only.items()]
+        for name, text in only.items():
+            every = all(name in others for _, others in theirs)
+            found.append(((not every, False), Difference(name, text, UNSET, good, every)))
     return tuple(item for _, item in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -45,7 +45,7 @@ def moves(story: Story, known: Mapping[str, Levels], engine: str) -> dict[Compon
             by[component] = by.get(component, 1.0) * factor
             evidence.setdefault(component, []).extend(lines)
 
-    differs = list(dict.fromkeys(difference.name for difference in story.against))
+    differs = list(dict.fromkeys(difference.name for difference in story.against if difference.every))
     for one in story.varied:
         failed = [level for level in one.informative if plain(level) != "none"]
         if one.name not in differs and len(failed) > 1:

@@ -63,8 +63,10 @@ def sections(story: Story) -> Iterator[Section]:
     if story.shared:
         yield "Never varied", _never(story)
     if story.against:
-        names = dict.fromkeys(f"{d.name}: {d.good} → {d.bad}" for d in story.against)
-        yield "Differs from good", _kept(list(names), DIFFERS)
+        rows = dict.fromkeys(f"{d.name}: {d.good} → {d.bad}" for d in story.against if d.every)
+        some = dict.fromkeys(d.name for d in story.against if not d.every)
+        shared = [f"from some good runs only, so not the cause alone: {', '.join(some)}"] if some else []
+        yield "Differs from good", [*_kept(list(rows), DIFFERS), *shared]
     elif story.good and story.target:
         yield "Differs from good", ["in nothing that the logs tell: chance, load, or what they do not say"]
     if story.copies:
