@@ -48,6 +48,19 @@ def test_a_story_is_one_screen_with_its_sections(
         assert any("Its remedy cannot work" in row for row in rows)
 
 
+def test_many_runs_are_counted_and_leave_room_for_what_was_never_varied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    texts = [(FOUNDING / name).read_text() for name in ("flashmla-sparse.log", "triton.log")]
+    for n in range(12):
+        (tmp_path / f"{n}.log").write_text(texts[n % 4 == 0].replace("2026-03-02", f"2026-04-{1 + n:02d}"))
+    rows = shown(capsys, str(tmp_path)).splitlines()
+    assert len(rows) <= 40
+    assert any("✗ 9 show the target, ◌ 3 are masked" in row for row in rows)
+    assert any(row.startswith("Never varied") for row in rows)
+
+
 def test_how_the_logs_were_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 runs, " in shown(capsys, *LOGS)
     for rank in range(2):

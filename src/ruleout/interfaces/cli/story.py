@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 SCREEN, ROWS = 40, 3
 """Rows of the answer with several logs, and how many one statement may take."""
-RUNS, MASKED, UNTRIED, NEVER, DIFFERS = 6, 2, 3, 9, 4
+RUNS, FACTORS, MASKED, UNTRIED, NEVER, DIFFERS = 5, 4, 2, 3, 9, 4
 """How many statements each section has at most, and names the one of what was never varied; the others are counted."""
 LEVELS = 8
 _MARKS = {OutcomeKind.REPRODUCED: "✗", OutcomeKind.CLEAN: "✓", OutcomeKind.OTHER: "◌", OutcomeKind.UNRESOLVED: "?"}
@@ -55,7 +56,8 @@ def sections(story: Story) -> Iterator[Section]:
     if len(story.runs) > 1:
         if story.target:
             yield "The target", [story.target.why]
-        yield "What was varied", _kept([_run(run) for run in story.runs], RUNS)
+        each = len(story.runs) <= RUNS
+        yield "What was varied", [_run(run) for run in story.runs] if each else _summary(story)
     if story.masked:
         yield "Masked", _kept([_masked(run) for run in story.masked], MASKED)
     if story.untried:
@@ -76,6 +78,23 @@ def sections(story: Story) -> Iterator[Section]:
 def _run(run: StoryRun) -> str:
     own = " ".join(f"{name}={level}" for name, level in run.varied.items()) or "nothing of its own"
     return f"{_MARKS[run.says]} {run.source}: {own} → {_outcome(run)}"
+
+
+def _summary(story: Story) -> list[str]:
+    """Of more runs than have a row each: how many say what, and the settings with their levels."""
+    words = {
+        OutcomeKind.REPRODUCED: "show the target",
+        OutcomeKind.CLEAN: "came past it",
+        OutcomeKind.OTHER: "are masked",
+        OutcomeKind.UNRESOLVED: "say nothing",
+    }
+    counts = Counter(run.says for run in story.runs)
+    rows = [", ".join(f"{_MARKS[kind]} {counts[kind]} {words[kind]}" for kind in words if counts[kind])]
+    for one in story.varied:
+        if one.asked:
+            levels = [f"{level} ({len(had)})" for level, had in list(one.levels.items())[:LEVELS]]
+            rows.append(f"{one.name}: {', '.join(levels)}{' …' if len(one.levels) > LEVELS else ''}")
+    return _kept(rows, FACTORS)
 
 
 def _outcome(run: StoryRun) -> str:
