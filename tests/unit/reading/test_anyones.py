@@ -55,6 +55,15 @@ def test_what_a_line_of_source_code_says_is_no_setting() -> None:
     assert set(found) == {"model", "store_kind"}
 
 
+def test_what_a_library_prints_of_its_work_and_what_is_still_open_are_no_settings() -> None:
+    found = settings(
+        COMMAND
+        + "Watchdog caught WorkNCCL(SeqNum=19, OpType=ALLGATHER, NumelIn=38, NumelOut=77, Timeout(ms)=600000)\n"
+        + "the depth is set to auto, using another\n"
+    )
+    assert set(found) == {"model", "store_kind"}
+
+
 def test_where_a_format_has_read_the_configuration_nothing_is_guessed() -> None:
     args = "[2026-03-04 09:10:05] server_args=ServerArgs(model_path='/m/tiny', tp_size=2)\n"
     assert set(settings(args + "other=Thing(a=1, b=2, c=3, d=4)\n")) == {"model_path", "tp_size"}

@@ -22,6 +22,8 @@ _VALUE = r"(?P<value>[A-Za-z0-9][\w.+\-]*)"
 _NAME = r"(?P<name>[A-Za-z][\w\-]*(?: [A-Za-z][\w\-]*){0,4}?)"
 _VAGUE = frozenset({"choice", "choices", "value", "values", "option", "options", "argument", "arguments"})
 """What names no setting, since it might be any."""
+_LEFT_OPEN = frozenset({"auto", "default", "None", "none", "be", "a", "the"})
+"""What says that the engine is still to choose."""
 _FILLING = frozenset({"the", "a", "an", "its", "default", "of", "for"})
 
 
@@ -35,16 +37,16 @@ def _structure(book: Book, groups: Taken, text: str, line: int) -> None:
     """A printed structure; an indented one is source code, or a part of something larger."""
     if text[:1].isspace():
         return
-    found = dict(pairs(groups["dump"]))
+    found = {name: value for name, value in pairs(groups["dump"]) if name == name.lower()}
     if len(found) >= FEWEST:
         for name, value in found.items():
             book.guess(name, value, line)
 
 
 def _chosen(book: Book, groups: Taken, text: str, line: int) -> None:
-    name = name_of(groups["name"])
-    if name and not text[:1].isspace():
-        book.guess(name, plain(groups["value"].rstrip(".,;")), line, by_engine=True)
+    name, value = name_of(groups["name"]), plain(groups["value"].rstrip(".,;"))
+    if name and not text[:1].isspace() and value not in _LEFT_OPEN:
+        book.guess(name, value, line, by_engine=True)
 
 
 def _listed(book: Book, groups: Taken, text: str, line: int) -> None:
