@@ -1,4 +1,7 @@
-"""Makes the catalogue's JSON from its YAML; `--check` only compares. A test runs the check."""
+"""Makes from the rules' YAML the JSON that is loaded and the page that is read; `--check` only compares.
+
+A test runs the check, so that neither can drift from the rules.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,34 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+import known_failures  # noqa: E402
+
 from ruleout.diagnosis.catalogue import read_files  # noqa: E402
 from ruleout.diagnosis.rulefile import read_rules  # noqa: E402
 
 FOLDER = ROOT / "src" / "ruleout" / "diagnosis" / "rules"
-PAGE = FOLDER / "catalogue.json"
 
 
-def page() -> str:
-    """All rules as JSON, in the order of files and lines."""
+def made() -> dict[Path, str]:
+    """What is made, by its file: all rules in the order of files and lines."""
     paths = sorted(FOLDER.glob("*.yaml"))
-    read_files(paths)  # complains about what is there twice
-    return json.dumps([rule for path in paths for rule in read_rules(path)], indent=1, ensure_ascii=False) + "\n"
+    rules = read_files(paths)  # complains about what is there twice
+    plain = [rule for path in paths for rule in read_rules(path)]
+    return {
+        FOLDER / "catalogue.json": json.dumps(plain, indent=1, ensure_ascii=False) + "\n",
+        ROOT / "docs" / "known-failures.md": known_failures.page(rules),
+    }
 
 
 def main() -> int:
-    """Write the JSON, or with --check say whether it is current."""
-    text = page()
+    """Write both, or with --check name those that are not current."""
+    old = [path for path, text in made().items() if not (path.exists() and path.read_text(encoding="utf-8") == text)]
     if "--check" in sys.argv:
-        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text else 1
-    PAGE.write_text(text, encoding="utf-8")
+        for path in old:
+            sys.stderr.write(f"{path.relative_to(ROOT)} is not what the rules say: run tools/rules.py\n")
+        return 1 if old else 0
+    for path, text in made().items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ruleout.diagnosis.alternatives import alternative
 from ruleout.diagnosis.catalogue import catalogue
-from ruleout.diagnosis.components import COMPONENTS
+from ruleout.diagnosis.flags import cost, spelt
 from ruleout.diagnosis.infer import named, suspects
 from ruleout.diagnosis.remedies import possible, remedied
 from ruleout.diagnosis.sharpen import matches, sharpened
+from ruleout.diagnosis.steps import steps
 from ruleout.diagnosis.view import view
 from ruleout.diagnosis.weights import weighed
-from ruleout.model import Evidence
-from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
-
-STEPS, WORTH_TRYING = 3, 0.08
-"""How many steps are proposed, and how likely a suspect must be to be worth one; the first always is."""
+from ruleout.model import Evidence, arguments
+from ruleout.model.diagnosis import Diagnosis, Suspect
 
 
 def diagnosed(
@@ -43,50 +42,20 @@ def diagnosed(
     if rules and (held := matches(catalogue(), seen)):
         found = sharpened(found, held, seen)
     kept, left = named(after(found) if after else found)
-    kept = possible(kept, diagnosis.environment.model_type)
-    return replace(diagnosis, suspects=tuple(kept), unexplained=left, next=_next(diagnosis, kept))
+    kept = [_priced(diagnosis, suspect) for suspect in possible(kept, diagnosis.environment.model_type)]
+    return replace(diagnosis, suspects=tuple(kept), unexplained=left, next=steps(seen, kept))
 
 
-def _next(diagnosis: Diagnosis, found: Sequence[Suspect]) -> tuple[ProposedStep, ...]:
-    """For each of the first suspects, the trial or the look that would refute it; none twice."""
-    steps: list[ProposedStep] = []
-    for suspect in found:
-        if steps and suspect.probability < WORTH_TRYING:
-            break
-        change, why = _change(diagnosis, suspect), _why(suspect)
-        if change:
-            flags = " ".join(f"{flag} {level}".strip() for flag, level in change.items())
-            command = f"{diagnosis.command} {flags}" if diagnosis.command else ""
-            step = ProposedStep(StepKind.TRIAL, why, change, command)
-        else:
-            step = ProposedStep(StepKind.READ, why)
-        if not any(step.change and step.change == other.change for other in steps):
-            steps.append(step)
-        if len(steps) == STEPS:
-            break
-    return tuple(steps)
-
-
-def _change(diagnosis: Diagnosis, suspect: Suspect) -> dict[str, str]:
-    """The flags of a trial that would refute a suspect: its rule's fix, else what its component suggests."""
-    fixed = suspect.fix.get("set")
-    change = fixed if isinstance(fixed, dict) else {}
-    if not suspect.rule:
-        change = COMPONENTS[suspect.component].change.get(diagnosis.engine.name, {})
-    return {flag: level for flag, level in change.items() if not _given(diagnosis, flag, level)}
-
-
-def _why(suspect: Suspect) -> str:
-    note = suspect.fix.get("note")
-    if suspect.rule and "set" not in suspect.fix and isinstance(note, str):
-        return f"mends {suspect.component}, if it is that: {note}"
-    test = suspect.test if suspect.rule else COMPONENTS[suspect.component].test
-    return f"refutes {suspect.component} if {test}"
-
-
-def _given(diagnosis: Diagnosis, flag: str, level: str) -> bool:
-    """The run has that level already, so trying it would tell nothing."""
-    name = flag.lstrip("-").replace("-", "_")
-    return any(
-        s.name == name and level in ((s.resolved or ""), (s.requested or "")) for s in diagnosis.settings if level
-    )
+def _priced(diagnosis: Diagnosis, suspect: Suspect) -> Suspect:
+    """The suspect with a change that may work around it, as this release spells it, and what that costs."""
+    fix = dict(suspect.fix)
+    given = fix.get("set")
+    if isinstance(given, dict):
+        fix["set"] = spelt(diagnosis.engine, given) or given
+    change = alternative(diagnosis, suspect)
+    if not suspect.rule and change:
+        fix["set"] = change
+        suspect = replace(suspect, test=f"{suspect.test}: {arguments.told(change)}")
+    if isinstance(works := fix.get("set"), dict) and (price := cost(works)):
+        fix["cost"] = price
+    return replace(suspect, fix=fix)

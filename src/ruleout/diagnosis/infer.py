@@ -111,16 +111,7 @@ def _suspect(view: View, component: Component, probability: float, found: Sequen
     evidence = {(e.source, e.line): e for e in (f.evidence for f in own) if e.line}
     first = Evidence(failure.source, failure.line, failure.text[:500])
     evidence.setdefault((first.source, first.line), first)
-    return Suspect(component, claim, probability, evidence=tuple(evidence.values())[:4], test=_test(view, component))
-
-
-def _test(view: View, component: Component) -> str:
-    about = COMPONENTS[component]
-    change = about.change.get(view.diagnosis.engine.name)
-    if not change:
-        return about.test
-    flags = " ".join(f"{flag} {level}".strip() for flag, level in change.items())
-    return f"{about.test}: {flags}"
+    return Suspect(component, claim, probability, evidence=tuple(evidence.values())[:4], test=about.test)
 
 
 def _short(text: str) -> str:

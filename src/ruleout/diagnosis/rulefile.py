@@ -90,7 +90,7 @@ class _File:
                 self._pattern(item, pattern)
         for key in _WHEN_MAPS:
             for pattern in when.get(key, {}).values():
-                self._pattern(found[key], pattern)
+                self._pattern(found[key], f"^(?:{pattern})$")  # as it is matched: in full
         if not set(when) & {"any", "lines", "settings"}:
             raise self._error(self._line(node), "when asks for nothing that a log says", "Add `any:`, a list.")
         return when

@@ -68,4 +68,5 @@ def _told(suspect: Suspect, held: Match) -> Suspect:
         evidence=tuple(evidence.values())[:EVIDENCE],
         fix=fix,
         test=held.filled(rule.test),
+        behind=tuple(held.filled(text) for text in rule.behind),
     )

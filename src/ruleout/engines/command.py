@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ruleout.engines import arguments, factors, openai
+from ruleout.engines import factors, openai
 from ruleout.engines.base import Answer, Launch, Request
 from ruleout.engines.factors import Applied
-from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError
+from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError, arguments
 
 _MODEL_FLAGS = ("--served-model-name", "--force-model", "--alias", "--model", "--model-path")
 """By which flags servers are told the name of their model, the one that clients use first."""

@@ -12,8 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ruleout.engines import arguments
-from ruleout.model import ABSENT, PRESENT, UNSET, Case, Configuration, Factor, Mechanism, Mode, Probe, UsageError
+from ruleout.model import (
+    ABSENT,
+    PRESENT,
+    UNSET,
+    Case,
+    Configuration,
+    Factor,
+    Mechanism,
+    Mode,
+    Probe,
+    UsageError,
+    arguments,
+)
 
 _PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
 _WRAPPERS = frozenset(
@@ -83,7 +94,14 @@ def probes_under(case: Case, configuration: Configuration, probes: Sequence[Prob
                 change(probe, number) if hit or not any(meant) else probe
                 for probe, hit in zip(changed, meant, strict=True)
             ]
-    return tuple(changed)
+    return tuple(_times(probe, case.times) for probe in changed)
+
+
+def _times(probe: Probe, times: int) -> Probe:
+    """A load with so many times the requests; another probe so many times one after the other."""
+    if probe.kind == "load":
+        return replace(probe, requests=probe.requests * times)
+    return replace(probe, repeat=probe.repeat * times)
 
 
 def _with_prompt_tokens(probe: Probe, number: int) -> Probe:

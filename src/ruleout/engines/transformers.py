@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ruleout.engines import arguments, factors, openai
+from ruleout.engines import factors, openai
 from ruleout.engines.base import Answer, Launch, Request
 from ruleout.engines.command import job
-from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError
+from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError, arguments
 
 _STAGES: Mapping[Stage, str] = {
     Stage.MODEL_CONFIG: r"^(\[transformers\] )?(Loading \S+$|loading configuration file (.*/)?config\.json)",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Trial, UsageError, Verdict
+from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Suspicion, Trial, UsageError, Verdict
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -19,6 +19,7 @@ class _Planned:
     configuration: Configuration
     purpose: str
     token: str
+    without: tuple[str, ...] = ()
 
 
 @dataclass
@@ -26,13 +27,17 @@ class Journal:
     """The state of an investigation and the only way to add to it: memory and store change together."""
 
     store: Store
-    target: Failure | None = None
     cwd: str | None = None
     verdict: Verdict | None = None
+    suspicion: Suspicion | None = None
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
+    times: int = 1
+    """By what the requests of a probe are multiplied, so that a rare failure shows within one launch."""
+    _since: int = 0
     _last: int = 0
+    _tokens: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, store: Store) -> Journal:
@@ -50,9 +55,25 @@ class Journal:
         return journal
 
     @property
+    def target(self) -> Failure | None:
+        """The failure to explain: that of the first trial that showed it, so no crash can part the two."""
+        shown = (t.outcome for t in self.evidence if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
+        return next((outcome.failure for outcome in shown if outcome.failure), None)
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """The judged trials, in the order of their numbers."""
         return tuple(self._trials[n] for n in sorted(self._trials))
+
+    @property
+    def evidence(self) -> tuple[Trial, ...]:
+        """The judged trials that speak about factors: of the command as it is, and with as many requests as now."""
+        return tuple(t for t in self.trials if not t.without and t.id > self._since)
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The marks of the trials that were judged: of a log that was given, its digest."""
+        return frozenset(token for trial, token in self._tokens.items() if trial in self._trials)
 
     @property
     def begun_before(self) -> bool:
@@ -94,35 +115,56 @@ class Journal:
         """The investigation was started or gone on with, with this case, in this working folder."""
         self.add("case", text=case_text, cwd=cwd)
 
-    def planned(self, number: int, configuration: Configuration, purpose: str, token: str) -> None:
-        """A trial is about to be launched."""
-        self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token)
+    def suspected(self, found: Suspicion) -> None:
+        """What the baseline's log makes likely: once, so that the plan stays a function of the journal."""
+        self.add("suspicion", suspicion=to_json(found))
+
+    def planned(
+        self, number: int, configuration: Configuration, purpose: str, token: str, without: tuple[str, ...] = ()
+    ) -> None:
+        """A trial is about to be launched, with these flags taken off its command."""
+        body = {"without": list(without)} if without else {}
+        self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token, **body)
 
     def finished(self, number: int, outcome: Outcome, minutes: float, log: str) -> Trial:
         """A trial was judged."""
         self.add("finished", number, outcome=to_json(outcome), minutes=minutes, log=log)
         return self._trials[number]
 
+    def raised(self, times: int) -> None:
+        """The requests of every launch are multiplied by that from now on."""
+        self.add("raised", self._last, times=times)
+
+    def marked(self, number: int, outcome: Outcome) -> Trial:
+        """A person overruled how a trial was judged."""
+        self.add("marked", number, outcome=to_json(outcome))
+        return self._trials[number]
+
     def _apply(self, kind: str, trial: int | None, body: Mapping[str, Any]) -> None:
         """What an event changes. Kinds that are not known change nothing."""
         if kind == "case":
             self.cwd = self.cwd or body.get("cwd")
-        elif kind == "target":
-            self.target = from_json(Failure, body["failure"])
         elif kind == "verdict":
             self.verdict = from_json(Verdict, body["verdict"])
+        elif kind == "suspicion":
+            self.suspicion = from_json(Suspicion, body["suspicion"])
+        elif kind == "raised":
+            self.times, self._since = body["times"], trial or 0
         elif kind == "leading" and trial is not None:
             self._leaders.append((trial, body["claim"], body["probability"]))
         elif kind == "planned" and trial is not None:
-            self.open[trial] = _Planned(Configuration(body["configuration"]), body["purpose"], body["token"])
+            self.open[trial] = _Planned(
+                Configuration(body["configuration"]), body["purpose"], body["token"], tuple(body.get("without", ()))
+            )
             self._last = max(self._last, trial)
+            self._tokens[trial] = body["token"]
         elif kind == "abandoned" and trial is not None:
             self.open.pop(trial, None)
         elif kind == "finished" and trial is not None:
             plan = self.open.pop(trial)
             outcome = from_json(Outcome, body["outcome"])
-            if self.target is None and outcome.kind is OutcomeKind.REPRODUCED:
-                self.target = outcome.failure  # not an event of its own: a crash could come between the two
             self._trials[trial] = Trial(
-                trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"]
+                trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"], plan.without
             )
+        elif kind == "marked" and trial is not None:
+            self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

@@ -5,50 +5,63 @@ Each round starts from the journal alone, so a round that was cut short by a cra
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ruleout.engines import Engine
-from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
+from ruleout.investigation.byhand import Given
+from ruleout.investigation.conducting import Conductor
+from ruleout.investigation.folder import Folder
 from ruleout.investigation.journal import Journal
-from ruleout.investigation.judging import judge
-from ruleout.investigation.launching import prepare, refuse_elsewhere
+from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.listener import Listener
-from ruleout.investigation.run import Run, read_run
+from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
+from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
     Budget,
     Case,
-    Configuration,
     Goal,
     Mechanism,
+    Minimal,
     MissingError,
     OutcomeKind,
+    Suspicion,
     Trial,
+    UsageError,
     Verdict,
     VerdictStatus,
     Workaround,
 )
 from ruleout.model.codec import to_json
 from ruleout.reasoning import Assessment, assess, conclude, leading_claim
-from ruleout.runners.base import Event, Runner
+from ruleout.runners.base import Runner
 
 BASELINE_RUNS = 5
 """Clean baselines until the failure counts as not reproduced: five exclude a rate above 45 % at 95 %."""
 DEFAULT_TRIALS = 100
+SMALLEST = "the smallest command that still fails"
+ADVISED = "the log itself advises it: to be seen once, by itself"
 
 
 class Investigation:
     """One investigation in its folder."""
 
     def __init__(
-        self, case: Case, folder: Folder, journal: Journal, engine: Engine, runner: Runner, listener: Listener
+        self,
+        case: Case,
+        folder: Folder,
+        journal: Journal,
+        engine: Engine,
+        runner: Runner,
+        listener: Listener,
+        given: Sequence[Given] = (),
+        reduce: bool = False,
     ) -> None:
-        self.case, self.folder, self.journal = case, folder, journal
-        self.engine, self.runner, self.listener = engine, runner, listener
-        self.cwd = Path(journal.cwd or ".")
+        self.case, self.folder, self.journal, self.given = case, folder, journal, given
+        self.engine, self.listener, self.reduce = engine, listener, reduce
+        self.conductor = Conductor(case, folder, journal, engine, runner, listener)
 
     def run(self, budget: Budget) -> Verdict:
         """Trials until there is a verdict. Ctrl-C ends the trial under way and gives the verdict so far.
@@ -59,40 +72,59 @@ class Investigation:
         """
         check_launches(self.case, self.engine)
         try:
-            self._recover()
+            self.conductor.recover()
             verdict = self._trials(budget)
+            if self.reduce and verdict.failure is not None:
+                verdict = replace(verdict, minimal=self._smallest(budget, verdict), trials=self.journal.trials)
         except KeyboardInterrupt:
             self.listener.interrupted()
-            self._recover()
+            self.conductor.recover()
             verdict = self._conclude(None, VerdictStatus.INTERRUPTED)
         self.journal.add("verdict", verdict=to_json(verdict))
         return verdict
 
     def _trials(self, budget: Budget) -> Verdict:
         while True:
-            trials = self.journal.trials
+            trials = self.journal.evidence
             assessment, step, purpose = None, None, ""
             if self.journal.target is None:
+                if self.reduce and raise_load(self.case, self.journal):
+                    continue
                 if (verdict := self._baseline_verdict(trials)) is not None:
                     return verdict
                 step, purpose = self.case.baseline, "the baseline"
+            elif log := next((one for one in self.given if one.digest not in self.journal.taken), None):
+                self.conductor.take(log)
+                continue
             else:
                 assessment = self._assess(trials)
                 if found := self._workarounds(trials):
                     verdict = self._conclude(assessment, VerdictStatus.WORKAROUND)
                     # The reasoning asks for more clean runs where the failure may be rare; here the first one is it.
                     return verdict if verdict.workarounds else replace(verdict, workarounds=found)
-                if assessment.step is not None:
+                advised = to_test(self.case, self._suspicion(), trials)
+                if advised is not None:
+                    step, purpose = advised, ADVISED
+                elif assessment.step is not None:
                     step, purpose = assessment.step.configuration, assessment.step.purpose
             if step is None:
                 return self._conclude(assessment, None)
             minutes = assessment.step.minutes if assessment is not None and assessment.step is not None else 0.0
             if _spent(budget, trials, minutes):
                 return self._conclude(assessment, VerdictStatus.EXHAUSTED)
-            self._trial(step, purpose, assessment)
+            self.conductor.trial(step, purpose, assessment)
+
+    def _suspicion(self) -> Suspicion:
+        """What the log of the first trial that showed the target makes likely; read once, then kept."""
+        if self.journal.suspicion is None:
+            shown = (t for t in self.journal.evidence if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
+            first = next(shown, None)
+            self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
+        assert self.journal.suspicion is not None
+        return self.journal.suspicion
 
     def _assess(self, trials: tuple[Trial, ...]) -> Assessment:
-        assessment = assess(self.case, trials)
+        assessment = assess(self.case, trials, priors=self._suspicion().priors)
         claim, probability = leading_claim(assessment)
         last = trials[-1].id
         if self.journal.leader_after != last:
@@ -100,13 +132,38 @@ class Investigation:
         return assessment
 
     def _conclude(self, assessment: Assessment | None, stopped: VerdictStatus | None) -> Verdict:
-        trials = self.journal.trials
+        trials = self.journal.evidence
         if assessment is None and self.journal.target is not None and trials:
-            assessment = assess(self.case, trials)
+            assessment = assess(self.case, trials, priors=self._suspicion().priors)
         if assessment is None:
             status = stopped or VerdictStatus.NOT_REPRODUCED
-            return Verdict(status, 0.0, trials=trials, why=self._not_reproduced(trials))
-        return conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
+            return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))
+        verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
+        return replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+
+    def _smallest(self, budget: Budget, verdict: Verdict) -> Minimal:
+        """The smallest command that still shows the target, each set of flags run as often as its rate asks for."""
+        runs = runs_to_see(verdict.manifest_rate)
+
+        def fails(off: frozenset[str]) -> int | None:
+            known = [t for t in self.journal.trials if frozenset(t.without) == off]
+            for attempt in range(runs):
+                if attempt == len(known):
+                    if _spent(budget, self.journal.trials, 0.0):
+                        raise NoMoreTrials
+                    try:
+                        known.append(self.conductor.trial(self.case.baseline, SMALLEST, without=off))
+                    except UsageError:
+                        return None  # without these it cannot even be launched
+                outcome = known[attempt].outcome
+                if outcome is not None and outcome.kind is OutcomeKind.REPRODUCED:
+                    return known[attempt].id
+            return None
+
+        found = minimise(flags_of(self.case), fails)
+        smallest = taken_off(self.case, frozenset(found.dropped))
+        argv = self.engine.launch(smallest, smallest.baseline).argv
+        return Minimal(argv, found.needed, found.dropped, found.shown, found.complete)
 
     # -- the baseline ------------------------------------------------------------------------------------------
 
@@ -129,47 +186,6 @@ class Investigation:
             return "no trial of the baseline has ended"
         bound = 1 - 0.05 ** (1 / clean)
         return f"the baseline failed in 0 of {clean} runs, which excludes a rate above {bound:.0%} at 95 % confidence"
-
-    # -- one trial ---------------------------------------------------------------------------------------------
-
-    def _trial(self, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
-        number = self.journal.next_number
-        require_room(self.folder.path)
-        spool = self.folder.trial(number)
-        prepared = prepare(self.case, self.engine, configuration, number, spool, self.cwd)
-        self.journal.planned(number, configuration, purpose, prepared.token)
-        self.listener.started(number, configuration, purpose, assessment)
-        events = prepared.run(self.runner, lambda event: self.listener.event(number, event))
-        if prepared.refused:
-            self.journal.add("abandoned", number, reason=prepared.refused)
-            raise MissingError(f"trial {number}: {prepared.refused}", "Then go on with --resume.")
-        try:
-            require_room(self.folder.path, NO_ROOM)
-        except MissingError as problem:
-            self.journal.add("abandoned", number, reason=problem.what)
-            raise
-        self._judged(number, self._read(number, configuration, events))
-
-    def _read(self, number: int, configuration: Configuration, events: Sequence[Event]) -> Run:
-        spool = self.folder.trial(number)
-        answers = [event for event in events if event["kind"] == "probe"]
-        write_whole(spool / "answers.json", json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
-        return read_run(self.case, self.engine, self.engine.requests(self.case, configuration), spool, events)
-
-    def _judged(self, number: int, run: Run) -> None:
-        outcome = judge(self.journal.target, run, self.case.target)
-        trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
-        self.listener.finished(trial)
-
-    def _recover(self) -> None:
-        """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""
-        for number, plan in list(self.journal.open.items()):
-            events = list(self.runner.recover(self.folder.trial(number)))
-            run = self._read(number, plan.configuration, events)
-            if run.broken_off:
-                self.journal.add("abandoned", number, reason=run.broken_off)
-            else:
-                self._judged(number, run)
 
     def _workarounds(self, trials: tuple[Trial, ...]) -> tuple[Workaround, ...]:
         """The clean trials that leave what is to be kept, if that is the goal."""

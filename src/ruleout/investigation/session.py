@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import engine_named
+from ruleout.investigation.byhand import Given
 from ruleout.investigation.casefile import parse_case, read_case
 from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
-from ruleout.model import Budget, Case, MissingError, UsageError, Verdict, VerdictStatus
+from ruleout.investigation.suspecting import explained
+from ruleout.model import Budget, Case, MissingError, Suspicion, UsageError, Verdict, VerdictStatus
 from ruleout.reasoning import assess, conclude
 from ruleout.runners.base import Runner
 from ruleout.store import Store
 
 
 def investigate(
-    case: Case, text: str, folder: Folder, runner: Runner, listener: Listener, *, resume: bool, budget: Budget
+    case: Case,
+    text: str,
+    folder: Folder,
+    runner: Runner,
+    listener: Listener,
+    *,
+    resume: bool,
+    budget: Budget,
+    given: Sequence[Given] = (),
+    reduce: bool = False,
 ) -> Verdict:
     """Run an investigation in its folder.
 
     Args:
         text: the case file as it was read; a copy is kept.
         budget: what limits this run.
+        given: logs of trials that were run by hand.
+        reduce: raise the load until a rare failure shows, and find the smallest command that fails.
 
     Raises:
         UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
@@ -51,7 +65,7 @@ def investigate(
             )
         journal.begun(text, str(Path.cwd()))
         try:
-            return Investigation(case, folder, journal, engine, runner, listener).run(budget)
+            return Investigation(case, folder, journal, engine, runner, listener, given, reduce).run(budget)
         except MissingError as problem:
             if resume or journal.trials:
                 raise
@@ -130,8 +144,11 @@ def find(name: str | None, chosen: Path | None) -> Folder:
 def current_verdict(case: Case, journal: Journal) -> Verdict:
     """The last verdict if nothing came after it; otherwise what can be said now."""
     verdict, trials = journal.verdict, journal.trials
-    if verdict is not None and [t.id for t in verdict.trials] == [t.id for t in trials]:
+    if verdict is not None and verdict.trials == trials:
         return verdict
     if journal.target is None or not trials:
         return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")
-    return conclude(case, trials, assess(case, trials), journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
+    found = journal.suspicion or Suspicion()
+    assessment = assess(case, journal.evidence, priors=found.priors)
+    verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
+    return replace(explained(case, verdict, found), trials=trials)

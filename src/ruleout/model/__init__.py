@@ -24,6 +24,7 @@ from ruleout.model.diagnosis import (
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
 from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
     Carrier,
@@ -32,6 +33,7 @@ from ruleout.model.verdict import (
     Elsewhere,
     Hypothesis,
     Masked,
+    Minimal,
     NextStep,
     NotRuledOut,
     Pivot,
@@ -57,6 +59,7 @@ __all__ = [
     "ABSENT",
     "PRESENT",
     "UNSET",
+    "Advice",
     "Assumption",
     "AssumptionSource",
     "AssumptionStatus",
@@ -88,6 +91,7 @@ __all__ = [
     "LogWarning",
     "Masked",
     "Mechanism",
+    "Minimal",
     "MissingError",
     "Mode",
     "NextStep",
@@ -105,6 +109,7 @@ __all__ = [
     "StageSpan",
     "StepKind",
     "Suspect",
+    "Suspicion",
     "Target",
     "Trial",
     "UsageError",

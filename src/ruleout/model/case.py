@@ -111,7 +111,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One failing deployment and the space of changes to it. The baseline configuration is the one that fails."""
+    """One failing deployment and the space of changes to it. The baseline configuration is the one that fails.
+
+    `times`: by what the requests of the probes are multiplied, so that a rare failure shows within one launch.
+    """
 
     name: str
     engine: str
@@ -133,6 +136,7 @@ class Case:
     workers: int = 1
     goal: Goal = Goal.CAUSE
     timeout: float = 6 * 3600.0
+    times: int = 1
 
     @property
     def baseline(self) -> Configuration:

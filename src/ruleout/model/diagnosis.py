@@ -186,7 +186,13 @@ class DiagnosedFailure:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """What may be the cause. `rule` is empty for generic inference; `fix` maps flags to values under `set`."""
+    """What may be the cause. `rule` is empty for generic inference.
+
+    Attributes:
+        fix: flags and values under `set`, words under `note`, what it costs under `cost`.
+        test: what observation would refute it.
+        behind: what is likely to show next once it is mended.
+    """
 
     component: Component
     claim: str
@@ -195,17 +201,27 @@ class Suspect:
     evidence: tuple[Evidence, ...] = ()
     fix: dict[str, dict[str, str] | str] = field(default_factory=dict)
     test: str = ""
+    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedStep:
-    """What to do next, cheapest first."""
+    """What to do next, the likeliest to settle the cause per minute first.
+
+    Attributes:
+        why: what its answer would tell.
+        change: levels by flag or variable; an empty one is a bare flag, `absent` takes it away.
+        command: the whole command to copy; empty where the log does not show what the run was started with.
+        minutes: expected, by the log's own times; None where it tells none.
+        cost: what the change costs, if it is kept.
+    """
 
     kind: StepKind
     why: str
     change: dict[str, str] = field(default_factory=dict)
     command: str = ""
     minutes: float | None = None
+    cost: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ruleout.model.configuration import Configuration
@@ -63,12 +64,19 @@ class Outcome:
         failure: what failed in this trial, the target or another; None for a clean one.
         reached: the furthest stage the trial came to.
         reason: the judgement in words.
+        effective: the factors whose level the engine replaced, with the one that was in effect instead, `?` if
+            the log does not tell.
+        resolved: what else the engine said of settings in effect, by name.
+        by_person: a person overruled what was read.
     """
 
     kind: OutcomeKind
     reached: Stage
     reason: str
     failure: Failure | None = None
+    effective: Mapping[str, str] = field(default_factory=dict)
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    by_person: bool = False
 
     @property
     def masked(self) -> bool:
@@ -90,6 +98,7 @@ class Trial:
         outcome: None while it has not been judged.
         minutes: what it took, as measured or as the command reported it.
         log: path of the server's log, relative to the folder of the investigation.
+        without: flags that were taken off the command besides, to find the smallest one that fails.
     """
 
     id: int
@@ -98,3 +107,4 @@ class Trial:
     outcome: Outcome | None = None
     minutes: float = 0.0
     log: str = ""
+    without: tuple[str, ...] = ()

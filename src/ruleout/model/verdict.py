@@ -113,6 +113,24 @@ class Pivot:
 
 
 @dataclass(frozen=True, slots=True)
+class Minimal:
+    """The smallest command that was found to fail.
+
+    Attributes:
+        command: as a person types it, the program first.
+        needed: flags without which the target did not show.
+        dropped: flags that it does not take; all of them were off in `trial` (None when there are none).
+        complete: each of the needed flags was taken off by itself.
+    """
+
+    command: tuple[str, ...]
+    needed: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    trial: int | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The case that the cause is in none of the factors."""
 
@@ -142,6 +160,7 @@ class Verdict:
         manifest_rate: how often the cause shows when it is present, as estimated; 1 for a deterministic one.
         never_varied: settings that all trials shared.
         next: the steps that would decide what is left, with their price in minutes.
+        minimal: the smallest command that fails, if it was asked for.
     """
 
     status: VerdictStatus
@@ -162,3 +181,4 @@ class Verdict:
     pivots: tuple[Pivot, ...] = ()
     next: tuple[NextStep, ...] = ()
     why: str = ""
+    minimal: Minimal | None = None

@@ -6,7 +6,7 @@ then a verdict. What cannot be told any more is left open rather than guessed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +62,7 @@ class Assessment:
     step: Step | None
 
 
-def assess(case: Case, trials: Sequence[Trial], seed: int = 0) -> Assessment:
+def assess(case: Case, trials: Sequence[Trial], seed: int = 0, priors: Mapping[str, float] | None = None) -> Assessment:
     """What is believed after these trials, and what to do next. The baseline has to have failed at least once."""
     space = Space.of(case)
     seen = Observations.of(space, trials)

@@ -37,8 +37,12 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "log": trial.log,
         "purpose": trial.purpose,
     }
+    if trial.without:
+        document["without"] = list(trial.without)
     if outcome is not None:
         document["reason"] = outcome.reason
+        if outcome.effective:
+            document["effective"] = dict(outcome.effective)
         if outcome.failure is not None:
             document["failure"] = _failure(outcome.failure)
             document["stage"] = outcome.failure.exposure.stage.value

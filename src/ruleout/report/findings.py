@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.model import Case, Confirmation, OutcomeKind, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, Minimal, OutcomeKind, Trial, Verdict, VerdictStatus
 from ruleout.report import words
 
 WORTH_A_LINE = 0.001
@@ -90,6 +90,17 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
     for workaround in verdict.workarounds:
         yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
+    if verdict.minimal is not None:
+        yield from _smallest(verdict.minimal)
+
+
+def _smallest(found: Minimal) -> Iterator[str]:
+    """The smallest command, and how far it was proven."""
+    proven = "each flag of it is needed" if found.complete else "not every flag of it was taken off by itself"
+    where = "" if found.trial is None else f", trial {found.trial}"
+    yield f"- Smallest command that fails: `{_code(' '.join(found.command))}` ({proven}{where})"
+    if found.dropped:
+        yield f"- Not needed: {' '.join(found.dropped)}"
 
 
 def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
@@ -100,7 +111,7 @@ def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
     for trial in verdict.trials:
         cells = (
             str(trial.id),
-            words.changes(trial.configuration, case.baseline),
+            words.ran(trial, case.baseline),
             words.outcome(trial.outcome),
             _stage(trial),
             f"{trial.minutes:.2f}",
@@ -108,6 +119,10 @@ def _trials(case: Case, verdict: Verdict) -> Iterator[str]:
             trial.log,
         )
         yield "| " + " | ".join(_cell(c) for c in cells) + " |"
+    overruled = [(t.id, t.outcome.reason) for t in verdict.trials if t.outcome and t.outcome.by_person]
+    if overruled:
+        yield ""
+        yield from (f"- Trial {number}: {reason}" for number, reason in overruled)
 
 
 def _stage(trial: Trial) -> str:

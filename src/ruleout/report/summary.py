@@ -67,6 +67,10 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
+    if verdict.minimal is not None:
+        needed = f"each of its {words.count(len(verdict.minimal.needed), 'flag')} is needed"
+        proven = needed if verdict.minimal.complete else "not every flag was taken off by itself"
+        yield "Smallest command", f"{' '.join(verdict.minimal.command)}   ({proven})"
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
     if verdict.not_ruled_out:

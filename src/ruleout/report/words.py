@@ -13,6 +13,7 @@ from ruleout.model import (
     Mechanism,
     Outcome,
     OutcomeKind,
+    Trial,
     Verdict,
     Workaround,
 )
@@ -40,6 +41,15 @@ def minutes(value: float) -> str:
 def changes(configuration: Configuration, baseline: Configuration) -> str:
     """What a configuration changes against the baseline."""
     return str(configuration.difference(baseline))
+
+
+def ran(trial: Trial, baseline: Configuration) -> str:
+    """What a trial changed, and what was in effect where the engine replaced it."""
+    changed = changes(trial.configuration, baseline)
+    if trial.without:
+        changed = f"without {' '.join(trial.without)}"
+    instead = trial.outcome.effective if trial.outcome else {}
+    return f"{changed} (in effect: {Configuration(instead)})" if instead else changed
 
 
 def cause(one: Cause) -> str:

@@ -122,14 +122,18 @@ def serve() -> None:
     import http.server
     import traceback
 
+    served = 0
+
     def complete(handler: BaseHTTPRequestHandler) -> tuple[int, str]:
+        nonlocal served
+        served += 1
         handler.rfile.read(int(handler.headers["Content-Length"]))
         hold("probe")
         text = "Paris, as in every fake."
         if shows("other"):
             say("ValueError: tokenizer: unknown pre-tokenizer of this fake")
             return 500, '{"error": "ValueError"}'
-        if shows("fails"):
+        if shows("fails") and served >= plan.get("from_request", 1):
             try:
                 break_down()
             except RuntimeError:

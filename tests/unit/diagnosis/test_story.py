@@ -214,7 +214,7 @@ def test_two_levels_of_seven_that_fail_alike_clear_little() -> None:
 
     _, story = tale()
     known = {one.name: one for one in levels_of("sglang", "0.5.9")}
-    moved = moves(story, known, "sglang")
+    moved = moves(story, known)
     assert moved[Component.ATTENTION_BACKEND].by == pytest.approx(5 / 6)
     assert moved[Component.KV_CACHE_DTYPE].by > 1
 

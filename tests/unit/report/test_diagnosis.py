@@ -67,10 +67,12 @@ def test_every_key_of_the_contract_is_there_under_its_name() -> None:
     setting = {"name": "kv_cache_dtype", "requested": "auto", "resolved": "fp8_e4m3", "chosen_by": "engine", "line": 7}
     assert setting.items() <= document["settings"][0].items()
     assert {"line", "text", "weight", "why"} <= set(document["warnings"][0])
-    assert {"component", "claim", "probability", "rule", "evidence", "fix", "test"} == set(document["suspects"][0])
+    assert {"component", "claim", "probability", "rule", "evidence", "fix", "test", "behind"} == set(
+        document["suspects"][0]
+    )
     assert document["suspects"][0]["component"] == "kernel_arch_support"
     assert document["never_varied"] == ["kv_cache_dtype"]
-    assert {"kind", "change", "command", "why", "minutes"} == set(document["next"][0])
+    assert {"kind", "change", "command", "why", "minutes", "cost"} == set(document["next"][0])
     json.dumps(document, allow_nan=False)
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.diagnose import diagnosed
 from ruleout.diagnosis.story.comparing import Seen, differences, of_run, refused, shared, varied
-from ruleout.diagnosis.story.factors import same
 from ruleout.diagnosis.story.good import without_common_warnings
 from ruleout.diagnosis.story.judging import Judgement, judged, sound, target_of
 from ruleout.diagnosis.story.levels import known_levels, untried
-from ruleout.diagnosis.story.weighing import component_of, flag_change, moves, weighed_by
-from ruleout.model import ChosenBy, Diagnosis, OutcomeKind, ProposedStep, StepKind, Suspect
+from ruleout.diagnosis.story.trying import next_steps
+from ruleout.diagnosis.story.weighing import component_of, moves, weighed_by
+from ruleout.model import ChosenBy, Diagnosis, OutcomeKind, Suspect
 from ruleout.model.story import Levels, MaskedRun, RunFailure, Shared, Story, StoryRun, Target
 from ruleout.reading.diagnose import Run
 
@@ -73,22 +73,20 @@ def told(
         tuple(name for name, _ in theirs),
         tuple(copies),
     )
-    moved = moves(story, known, engine.name)
+    moved = moves(story, known)
 
     def weigh(found: Sequence[Suspect]) -> list[Suspect]:
         return weighed_by(found, moved)
 
     known_bad = without_common_warnings(lead.diagnosis, [run for _, run in theirs])
     answer = diagnosed(known_bad, lead.near, lead.lines, rules=rules, after=weigh)
-    story = replace(story, shared=_by_suspicion(story.shared, known, engine.name, answer.suspects))
-    extra = _steps(story.shared, known, answer)
-    changes = [step.change for step in extra]
+    story = replace(story, shared=_by_suspicion(story.shared, known, answer.suspects))
     others = [s for n, s in enumerate(facts.seen) if n != facts.lead]
     return (
         replace(
             answer,
             never_varied=tuple(item.name for item in story.shared),
-            next=(*extra, *(step for step in answer.next if step.change not in changes and not _tried(step, others))),
+            next=next_steps(answer, story.shared, known, [s.run for s in others]),
             sources=(*answer.sources, *(source for s in others for source in s.run.sources)),
         ),
         story,
@@ -96,14 +94,14 @@ def told(
 
 
 def _by_suspicion(
-    shared: Sequence[Shared], known: Mapping[str, Levels], engine: str, suspects: Sequence[Suspect]
+    shared: Sequence[Shared], known: Mapping[str, Levels], suspects: Sequence[Suspect]
 ) -> tuple[Shared, ...]:
     """What was never varied: what a failure speaks of, then what the likeliest suspects hang on, else as it was."""
     likely = {suspect.component: suspect.probability for suspect in suspects}
 
     def rank(item: Shared) -> tuple[bool, bool, bool, float]:
-        component = component_of(item.name, known, engine)
-        chosen = item.chosen_by in (ChosenBy.ENGINE, ChosenBy.USER) and component is not None
+        component = component_of(item.name, known)
+        chosen = item.chosen_by in (ChosenBy.ENGINE, ChosenBy.USER) and item.name in known
         return not item.spoken_of, item.good, not chosen, -likely.get(component, 0.0) if component else 0.0
 
     return tuple(sorted(shared, key=rank))
@@ -145,25 +143,3 @@ def _masked(seen: Seen, judgement: Judgement) -> MaskedRun:
     assert failure
     text = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
     return MaskedRun(seen.name, text, failure.line, seen.run.stage, judgement.why)
-
-
-def _steps(shared: Sequence[Shared], known: Mapping[str, Levels], answer: Diagnosis) -> tuple[ProposedStep, ...]:
-    """The trial that varies what a masked failure speaks of and nobody has varied."""
-    found = []
-    for item in shared:
-        change = flag_change(item.name, item.value, known, answer.engine.name) if item.spoken_of else {}
-        if change:
-            flags = " ".join(f"{flag} {level}".strip() for flag, level in change.items())
-            why = f"never varied, and a masked failure speaks of {item.name}: clears it if it fails alike"
-            command = f"{answer.command} {flags}" if answer.command else ""
-            found.append(ProposedStep(StepKind.TRIAL, why, change, command))
-    return tuple(found[:1])
-
-
-def _tried(step: ProposedStep, others: Sequence[Seen]) -> bool:
-    """Another run had that change already: what it showed is in the story."""
-    changes = {flag.lstrip("-").replace("-", "_"): level or "True" for flag, level in step.change.items()}
-    return bool(changes) and any(
-        all(name in run.values and same(run.values[name].text, level) for name, level in changes.items())
-        for run in others
-    )

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ruleout.diagnosis.components import COMPONENTS
+from ruleout.diagnosis.factors import component_named
 from ruleout.diagnosis.story.factors import ENVIRONMENT, plain
-from ruleout.diagnosis.story.levels import NO_LEVELS
 from ruleout.model import Component, Evidence, Suspect
 from ruleout.model.story import Levels, Shared, Story
 
@@ -35,7 +34,7 @@ class Moved:
     evidence: tuple[Evidence, ...] = ()
 
 
-def moves(story: Story, known: Mapping[str, Levels], engine: str) -> dict[Component, Moved]:
+def moves(story: Story, known: Mapping[str, Levels]) -> dict[Component, Moved]:
     """What the story does to each component; those that it does not touch are left out."""
     by: dict[Component, float] = {}
     evidence: dict[Component, list[Evidence]] = {}
@@ -51,16 +50,16 @@ def moves(story: Story, known: Mapping[str, Levels], engine: str) -> dict[Compon
         if one.name not in differs and len(failed) > 1:
             levels = known.get(one.name)
             there = max(len(levels.levels) if levels else 0, len(failed) + (0 if levels else UNKNOWN))
-            move(component_of(one.name, known, engine), max(LEAST, (there - len(failed)) / max(1, there - 1)))
-    components = {component_of(name, known, engine) for name in differs}
+            move(component_of(one.name, known), max(LEAST, (there - len(failed)) / max(1, there - 1)))
+    components = {component_of(name, known) for name in differs}
     for component in components:
         move(component, 1.0 + (DIFFERS - 1.0) / len(differs))
-    alike = {component_of(item.name, known, engine) for item in story.shared if item.good}
+    alike = {component_of(item.name, known) for item in story.shared if item.good}
     for component in alike - components:
         move(component, ALIKE)
     for item in _spoken_of(story.shared):
         assert item.spoken_of
-        move(component_of(item.name, known, engine), SPOKEN_OF, item.spoken_of)
+        move(component_of(item.name, known), SPOKEN_OF, item.spoken_of)
     return {component: Moved(factor, tuple(evidence[component])) for component, factor in by.items()}
 
 
@@ -81,27 +80,11 @@ def weighed_by(found: Sequence[Suspect], moved: Mapping[Component, Moved]) -> li
     return sorted(after, key=lambda suspect: -suspect.probability)
 
 
-def component_of(name: str, known: Mapping[str, Levels], engine: str) -> Component | None:
-    """The part of the stack that a setting decides on: by the engine's list, or by what its change would refute."""
+def component_of(name: str, known: Mapping[str, Levels]) -> Component | None:
+    """The part of the stack that a setting decides on: by the engine's list, else by the words of its name."""
     if name in known and known[name].component is not None:
         return known[name].component
-    if name in ENVIRONMENT:
-        return ENVIRONMENT[name]
-    for component, about in COMPONENTS.items():
-        if any(flag.lstrip("-").replace("-", "_") == name for flag in about.change.get(engine, {})):
-            return component
-    return None
-
-
-def flag_change(name: str, value: str, known: Mapping[str, Levels], engine: str) -> dict[str, str]:
-    """A trial that changes a setting: what would refute its component, else the first other level that is known."""
-    for about in COMPONENTS.values():
-        for flag, level in about.change.get(engine, {}).items():
-            if flag.lstrip("-").replace("-", "_") == name and plain(level or "True") != plain(value):
-                return {flag: level}
-    levels = known[name].levels if name in known else ()
-    other = next((level for level in levels if plain(level) not in NO_LEVELS | {plain(value)}), "")
-    return {"--" + name.replace("_", "-"): other} if other and other not in ("True", "False") else {}
+    return ENVIRONMENT[name] if name in ENVIRONMENT else component_named(name)
 
 
 def _spoken_of(shared: Sequence[Shared]) -> list[Shared]:

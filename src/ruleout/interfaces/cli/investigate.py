@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
+from ruleout.investigation.byhand import Given, given
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.caseschema import seconds
 from ruleout.investigation.folder import Folder, write_whole
@@ -58,16 +60,30 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @click.argument("case_file", metavar="CASE.yaml")
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
+@click.option(
+    "--reduce",
+    is_flag=True,
+    help="Raise the load until it fails; end with the smallest command that fails.",
+)
 @click.option("--budget-trials", type=click.IntRange(min=1), help="Stop after so many trials.")
 @click.option("--budget-time", type=Duration(), help="Stop when the trials have taken so long, e.g. 6h.")
+@click.option(
+    "--trial",
+    "by_hand",
+    multiple=True,
+    metavar="LOG[:FACTOR=LEVEL,…]",
+    help="The log of a trial that was run by hand; what it ran with is read from it, or given.",
+)
 @folder_option
 @json_option
 def investigate(
     case_file: str,
     resume: bool,
     dry_run: bool,
+    reduce: bool,
     budget_trials: int | None,
     budget_time: float | None,
+    by_hand: tuple[str, ...],
     chosen: Path | None,
     as_json: bool,
 ) -> int:
@@ -89,25 +105,45 @@ def investigate(
         tell_plan(case, budget, as_json)
         return 0
     text = path.read_text(encoding="utf-8-sig")
-    return conduct(case, text, folder, budget, resume=resume, as_json=as_json)
+    logs = [given(case, log) for log in by_hand]
+    return conduct(case, text, folder, budget, resume=resume, as_json=as_json, logs=logs, reduce=reduce)
 
 
-def conduct(case: Case, text: str, folder: Folder, budget: Budget, *, resume: bool, as_json: bool) -> int:
+def conduct(
+    case: Case,
+    text: str,
+    folder: Folder,
+    budget: Budget,
+    *,
+    resume: bool,
+    as_json: bool,
+    logs: Sequence[Given] = (),
+    reduce: bool = False,
+) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
     if case.workers > 1:
         console.print("ruleout: workers: trials are run one at a time on this host", style="dim")
+    for log in logs:
+        console.print(f"  by hand  {log.told}", style="dim", markup=False, soft_wrap=True)
     with Progress(case, folder, budget, console) as progress:
-        verdict = run_investigation(case, text, folder, LocalRunner(), progress, resume=resume, budget=budget)
+        verdict = run_investigation(
+            case, text, folder, LocalRunner(), progress, resume=resume, budget=budget, given=logs, reduce=reduce
+        )
     tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
 
 
 def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
     """Write FINDINGS.md and report.html, and print the answer."""
-    write_whole(folder.findings, findings(case, verdict))
-    write_whole(folder.report, page(case, verdict))
+    write_record(case, verdict, folder)
     if as_json:
         tell_json(verdict_document(verdict, case.name, str(folder.path)))
     else:
         tell_verdict(case, verdict, folder)
+
+
+def write_record(case: Case, verdict: Verdict, folder: Folder) -> None:
+    """Write FINDINGS.md and report.html."""
+    write_whole(folder.findings, findings(case, verdict))
+    write_whole(folder.report, page(case, verdict))

@@ -91,7 +91,7 @@ class Progress:
             f"  #{trial.id:<4}",
             (f"{outcome:<11}", COLOURS[outcome]),
             f"{words.minutes(trial.minutes):>7}  ",
-            words.changes(trial.configuration, self.case.baseline),
+            words.ran(trial, self.case.baseline),
         )
         judged = trial.outcome
         if judged is not None and judged.kind in (OutcomeKind.OTHER, OutcomeKind.UNRESOLVED):

@@ -48,7 +48,7 @@ def show(name: str, as_json: bool) -> int:
         raise UsageError(f"{name}: no rule of that name", "See `ruleout rules list`.")
     if as_json:
         return _json([_document(rule)])
-    engines = ", ".join(rule.engines) or "any engine"
+    engines = ", ".join(f"{engine} {rule.versions.get(engine, '')}".strip() for engine in rule.engines) or "any engine"
     rows = [f"{rule.title}", f"{rule.id} · {rule.component} · {rule.confidence:.0%} · {engines}", "", rule.claim, ""]
     rows += [f"{label:<10} {pattern}" for label, patterns in _when(rule) for pattern in patterns]
     changes = " ".join(f"{flag} {level}".strip() for flag, level in rule.fix.get("set", {}).items())

@@ -34,7 +34,7 @@ def status(case_name: str | None, chosen: Path | None, as_json: bool) -> int:
         return 0
     console = answer_console()
     for trial in verdict.trials:
-        changed = words.changes(trial.configuration, case.baseline)
+        changed = words.ran(trial, case.baseline)
         outcome = words.outcome(trial.outcome)
         console.print(f"  #{trial.id:<4}{outcome:<11}{words.minutes(trial.minutes):>7}  {changed}", markup=False)
     for number, plan in journal.open.items():

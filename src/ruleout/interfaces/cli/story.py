@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ruleout.interfaces.cli.rows import LABEL, wrapped
 from ruleout.model import ChosenBy, OutcomeKind
 from ruleout.model.errors import UsageError
 from ruleout.model.story import MaskedRun, Shared, Story, StoryRun, Untried
@@ -13,8 +14,8 @@ from ruleout.model.story import MaskedRun, Shared, Story, StoryRun, Untried
 if TYPE_CHECKING:
     from ruleout.reading.diagnose import Run
 
-SCREEN, ROWS = 40, 3
-"""Rows of the answer with several logs, and how many one statement may take."""
+SCREEN, STEPS, ROWS = 40, 8, 3
+"""Rows of the answer with several logs, of what is to try behind its first words, and of one statement."""
 RUNS, FACTORS, MASKED, UNTRIED, NEVER, DIFFERS = 5, 4, 2, 3, 9, 4
 """How many statements each section has at most, and names the one of what was never varied; the others are counted."""
 LEVELS = 8
@@ -49,6 +50,13 @@ def taken_as(story: Story | None, logs: int) -> str:
         return f"one run of {logs} rank logs" if logs > 1 else ""
     ranks = sum(run.logs for run in story.runs)
     return f"{len(story.runs)} runs" + (f" of {ranks} logs" if ranks > len(story.runs) else "")
+
+
+def joined(story: Story, own: Sequence[Section], width: int) -> list[Section]:
+    """The sections of a story, and of one run's own those that a story does not say better."""
+    room = width - LABEL
+    told = [(label, [part for row in rows for part in wrapped(row, room, 2, ROWS)]) for label, rows in sections(story)]
+    return [*told, *(section for section in own if section[0] in ("Not evidence", "Failing starts warn"))]
 
 
 def sections(story: Story) -> Iterator[Section]:

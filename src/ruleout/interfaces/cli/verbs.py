@@ -13,6 +13,7 @@ VERBS = {
     "investigate": "ruleout.interfaces.cli.investigate",
     "check": "ruleout.interfaces.cli.check",
     "status": "ruleout.interfaces.cli.status",
+    "mark": "ruleout.interfaces.cli.mark",
     "findings": "ruleout.interfaces.cli.findings",
     "report": "ruleout.interfaces.cli.report",
 }

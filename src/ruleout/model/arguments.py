@@ -7,12 +7,15 @@ rewriting knows that from the flag's levels, and says so with `valued`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from pathlib import PurePosixPath
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+
+from ruleout.model.case import ABSENT
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 """Programs that run a script: given as text, flags inside it are out of reach."""
 
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?|-\.\d+")
 
 
@@ -74,4 +77,22 @@ def shell_script(argv: Sequence[str]) -> str | None:
 
 def program(token: str) -> str:
     """The name of a program without its folder."""
-    return PurePosixPath(token).name
+    return token.rstrip("/").rpartition("/")[2]
+
+
+def variable(name: str) -> bool:
+    """Whether the name of what is changed is that of an environment variable, not of a flag."""
+    return _VARIABLE.fullmatch(name) is not None
+
+
+def told(change: Mapping[str, str]) -> str:
+    """A change in words to type: `--flag level`, `VARIABLE=value`, `without --flag`."""
+    parts = [
+        f"{name}={shlex.quote(level)}" if variable(name) else f"{name} {shlex.quote(level) if level else ''}".strip()
+        for name, level in change.items()
+        if level != ABSENT
+    ]
+    gone = [name for name, level in change.items() if level == ABSENT]
+    if gone:
+        parts.append(f"without {gone[0]}" + (f" and the other {len(gone) - 1} of its kind" if gone[1:] else ""))
+    return " ".join(parts)

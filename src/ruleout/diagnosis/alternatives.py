@@ -1,0 +1,135 @@
+"""Which change would tell of a suspect on this very run: one that is not in effect, that this release knows, that fits.
+
+What the engine resolved counts, not what was asked for: a level that is in effect already would tell nothing, and one
+for other hardware, or one that lies on the failing path itself, would fail for reasons of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ruleout.diagnosis.components import COMPONENTS
+from ruleout.diagnosis.flags import spelt
+from ruleout.diagnosis.ran import in_effect, number, on_cpu, says
+from ruleout.model import ABSENT, Component, FailureClass, Stage
+from ruleout.model.diagnosis import ChosenBy, Diagnosis, Suspect
+
+C = Component
+
+OPEN = frozenset({C.MEMORY, C.SPEC_DECODE, C.SCHEDULER, C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE})
+"""Components whose change is told by the run's own figures and flags, also where a rule names no flag."""
+_GPU_ONLY = frozenset({C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT, C.CUDA_GRAPH, C.ALLREDUCE, C.QUANTIZATION})
+_SPARSE = re.compile(r"(?i)dsa|deepseek_?v32|deepseek_?v3_2|nsa_indexer")
+_FORMATS = {
+    "--fp4-gemm-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|Fp4Gemm",
+    "--fp8-gemm-backend": r"(?i)fp8|e4m3",
+    "--linear-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|fp8",
+}
+"""Flags that are about one format of the weights, and what tells that the run has it."""
+_ATTENTION = re.compile(r"attention|attn|fmha|mla")
+_CHOICES = re.compile(r"(?i)one of|choose from|supported:|expects")
+_ESTIMATE = re.compile(r"estimated maximum model length is (\d+)")
+_LENGTHS = ("max_model_len", "max_seq_len", "context_length", "ctx_size")
+_SHORTEST, _LEAST = 1024, 0.3
+AFTER_CACHE = frozenset(
+    {Stage.KERNEL_COMPILE, Stage.CUDA_GRAPH_CAPTURE, Stage.WARMUP, Stage.READY, Stage.PREFILL, Stage.DECODE,
+     Stage.CONCURRENCY}
+)  # fmt: skip
+
+
+def alternative(diagnosis: Diagnosis, suspect: Suspect) -> dict[str, str]:
+    """The change that would tell most of this suspect, as this release spells it; empty where none is known.
+
+    A rule's own change comes first. Where a rule names none, the rule knows better than its component, except for OPEN.
+    """
+    for change in _candidates(diagnosis, suspect):
+        known = spelt(diagnosis.engine, change)
+        if known and (left := {flag: level for flag, level in known.items() if not in_effect(diagnosis, flag, level)}):
+            return left
+    return {}
+
+
+def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str, str]]:
+    fixed = suspect.fix.get("set")
+    if isinstance(fixed, dict):
+        yield fixed
+    kernels = suspect.component in (C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT) and not on_cpu(diagnosis)
+    if kernels and _sparse(diagnosis):
+        # Dense attention, which needs no kernels of DSA: https://github.com/voipmonitor/rtx6kpro (models/glm5.md)
+        yield {"--attention-backend": "flashinfer", "--kv-cache-dtype": "bf16"}
+    if suspect.rule and not fixed and suspect.component not in OPEN and not _too_large(diagnosis):
+        return
+    if suspect.component is C.MEMORY:
+        yield from _room(diagnosis)
+    if suspect.component is C.SPEC_DECODE:
+        asked = [s for s in diagnosis.settings if s.name.startswith("speculative_") and s.chosen_by is ChosenBy.USER]
+        yield {f"--{s.name.replace('_', '-')}": ABSENT for s in asked}
+    if suspect.component in _GPU_ONLY and on_cpu(diagnosis):
+        return
+    if suspect.component is C.ALLREDUCE and diagnosis.environment.tp == 1:
+        return
+    products = suspect.component is C.KERNEL_ARCH_SUPPORT and not suspect.rule and not _about_attention(diagnosis)
+    for component in (C.QUANTIZATION, suspect.component) if products else (suspect.component,):
+        for change in COMPONENTS[component].changes.get(diagnosis.engine.name, ()):
+            if all(_fits(diagnosis, suspect, flag, level) for flag, level in change.items()):
+                yield change
+
+
+def _too_large(diagnosis: Diagnosis) -> bool:
+    """A kernel of attention is too large for this GPU: another backend has others."""
+    failure = diagnosis.failure
+    return bool(failure and failure.class_ is FailureClass.SHARED_MEMORY and _about_attention(diagnosis))
+
+
+def _about_attention(diagnosis: Diagnosis) -> bool:
+    failure = diagnosis.failure
+    return bool(failure and any(_ATTENTION.search(text) for text in (failure.text, failure.message, *failure.frames)))
+
+
+def _room(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
+    """Changes that leave more memory where it ran out: what the message estimates, else less of the present figure."""
+    text = diagnosis.failure.text + diagnosis.failure.message if diagnosis.failure else ""
+    if found := _ESTIMATE.search(text):
+        if int(found[1]) >= _SHORTEST:  # less is no use to anybody
+            yield {"--max-model-len": found[1]}
+        return
+    late = diagnosis.stage in AFTER_CACHE
+    if diagnosis.engine.name == "sglang" and late:
+        share = number(diagnosis, "mem_fraction_static")
+        lower = max(_LEAST, (share or 0.8) - 0.1)
+        graphs = {"--cuda-graph-max-bs": "8"} if diagnosis.stage is Stage.CUDA_GRAPH_CAPTURE else {}
+        yield {"--mem-fraction-static": f"{lower:.2f}".rstrip("0"), **graphs}
+    share = number(diagnosis, "gpu_memory_utilization") or 0.9
+    if diagnosis.engine.name == "vllm" and "No available memory" in text and share < 0.9:
+        yield {"--gpu-memory-utilization": "0.95"}
+    elif diagnosis.engine.name == "vllm" and late and "out of memory" in text:
+        yield {"--gpu-memory-utilization": f"{max(_LEAST, share - 0.1):.2f}".rstrip("0")}
+    flag = {"vllm": "--max-model-len", "sglang": "--context-length", "llama.cpp": "--ctx-size"}
+    length = next((value for name in _LENGTHS if (value := number(diagnosis, name))), None)
+    if (
+        diagnosis.engine.name in flag
+        and length
+        and length >= 2 * _SHORTEST
+        and diagnosis.stage is not Stage.WEIGHT_LOAD
+    ):
+        yield {flag[diagnosis.engine.name]: str(int(length // 2))}
+
+
+def _fits(diagnosis: Diagnosis, suspect: Suspect, flag: str, level: str) -> bool:
+    """The level is made for this hardware and these weights, and is not what fails: no frame leads through it."""
+    if flag in _FORMATS and not says(diagnosis, suspect, _FORMATS[flag]):
+        return False
+    word = level.lower().partition("_")[0]
+    frames = diagnosis.failure.frames if diagnosis.failure else ()
+    if word == "flashinfer" and (diagnosis.environment.sm or "").startswith("gfx"):
+        return False
+    said = diagnosis.failure.message if diagnosis.failure else ""
+    places = [*frames, "" if _CHOICES.search(said) else said]
+    return not word or not any(word in place.lower() for place in places)
+
+
+def _sparse(diagnosis: Diagnosis) -> bool:
+    ran, failure = diagnosis.environment, diagnosis.failure
+    texts = [str(ran.model_type), str(ran.architecture), *(failure.frames if failure else ())]
+    return diagnosis.engine.name == "sglang" and bool(_SPARSE.search(" ".join(texts)))

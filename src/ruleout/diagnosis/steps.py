@@ -1,0 +1,138 @@
+"""What to do next: the step that is likeliest to settle the cause comes first, for each minute that it takes.
+
+The chance that a step settles it is the probability of the suspects that it speaks of, times how far its answer decides
+(a trial of another backend decides less than the change that a rule names: what backends share may be at fault). The
+minutes are those that the log itself tells: a start that fails after seconds is cheap to try again, a failure in decode
+costs the load. Where it tells none, the order rests on what such steps usually take, and no number is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ruleout.diagnosis.alternatives import AFTER_CACHE, alternative
+from ruleout.diagnosis.commandline import changed
+from ruleout.diagnosis.flags import cost
+from ruleout.diagnosis.looks import looks
+from ruleout.diagnosis.ran import on_cpu
+from ruleout.diagnosis.view import View
+from ruleout.model import Component, FailureClass, Stage
+from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
+
+STEPS, WORTH_TRYING = 4, 0.08
+"""How many steps are proposed, and how likely a suspect must be to be worth one; the first always is."""
+OWN, OTHER, NOTED, DEBUG, VAGUE = 1.0, 0.6, 0.8, 0.4, 0.2
+"""How far an answer decides: of a rule's change, a component's, a mending in words, a debug run, an advice in words."""
+LOOKING, MENDING, STARTING, LOADING = 0.5, 3.0, 2.0, 10.0
+"""Minutes for the order where the log tells none: of a look, a mending in words, a short start, one that loads."""
+
+_SHORT = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG, Stage.DISTRIBUTED_INIT})
+_BLOCKING = frozenset({FailureClass.ILLEGAL_MEMORY_ACCESS, FailureClass.KERNEL_LAUNCH_ERROR, FailureClass.OTHER,
+                       FailureClass.ILLEGAL_INSTRUCTION, FailureClass.DEVICE_SIDE_ASSERT})  # fmt: skip
+_EAGER = {"sglang": {"--disable-cuda-graph": ""}, "vllm": {"--enforce-eager": ""}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A step with the suspects that it speaks of."""
+
+    step: ProposedStep
+    about: tuple[Component, ...]
+    decides: float
+    takes: float
+
+
+def steps(view: View, found: Sequence[Suspect]) -> tuple[ProposedStep, ...]:
+    """The next steps, the likeliest to settle the cause per minute first."""
+    chance = {suspect.component: suspect.probability for suspect in found}
+    options: list[_Option] = []
+    for suspect in found:
+        if options and suspect.probability < WORTH_TRYING:
+            break
+        for option in _options(view, suspect):
+            _add(options, option)
+    if found and (debug := _debugging(view.diagnosis, found)):
+        _add(options, debug)
+    options.sort(key=lambda o: -sum(chance[c] for c in o.about) * o.decides / o.takes)
+    return tuple(option.step for option in options[:STEPS])
+
+
+def minutes(diagnosis: Diagnosis) -> float | None:
+    """What another run takes until it fails, by this run's own times; None where the log tells none.
+
+    The wait for a first request counts for nothing: a trial sends its own.
+    """
+    end = diagnosis.failure.line if diagnosis.failure else None
+    spans = [s for s in diagnosis.stages if s.name is not Stage.READY and s.seconds and (end is None or s.line <= end)]
+    return round(sum(s.seconds or 0.0 for s in spans) / 60, 2) or None
+
+
+def _options(view: View, suspect: Suspect) -> Iterator[_Option]:
+    about = (suspect.component,)
+    looked = list(looks(view, suspect))
+    for look, command, says in looked:
+        yield _Option(ProposedStep(StepKind.READ, says, {}, command), about, look.decides, LOOKING)
+    change, note = alternative(view.diagnosis, suspect), suspect.fix.get("note")
+    if change:
+        rule = bool(suspect.rule) and ("set" not in suspect.fix or suspect.fix["set"] == change)
+        yield _trial(view.diagnosis, change, about, OWN if rule else OTHER)
+    roomy = suspect.component is Component.MEMORY  # of which there may be more by many ways
+    if suspect.rule and "set" not in suspect.fix and isinstance(note, str) and (roomy or not change):
+        mending = ProposedStep(StepKind.READ, f"if it is {suspect.component}: {note}")
+        yield _Option(mending, about, NOTED, LOADING if change else MENDING)
+    elif not change and not looked:
+        yield _Option(
+            ProposedStep(StepKind.READ, f"see whether {suspect.test}: then it is not {suspect.component}"),
+            about,
+            VAGUE,
+            LOADING,
+        )
+
+
+def _trial(diagnosis: Diagnosis, change: Mapping[str, str], about: tuple[Component, ...], decides: float) -> _Option:
+    told = minutes(diagnosis)
+    command = changed(diagnosis.command, change) if diagnosis.command else ""
+    step = ProposedStep(StepKind.TRIAL, _refuted(about), dict(change), command, told, cost(change))
+    usual = STARTING if diagnosis.stage in _SHORT else LOADING
+    return _Option(step, about, decides, max(told or usual, LOOKING))
+
+
+def _debugging(diagnosis: Diagnosis, found: Sequence[Suspect]) -> _Option | None:
+    """A run that fails where the fault is, for failures that are reported late; one that shows who waits for whom."""
+    failure = diagnosis.failure
+    about = tuple(suspect.component for suspect in found)
+    if not failure or on_cpu(diagnosis):
+        return None
+    if (
+        failure.asynchronous
+        and failure.class_ in _BLOCKING
+        and "probability tensor" not in failure.text + failure.message
+    ):
+        graphs = _EAGER.get(diagnosis.engine.name, {}) if diagnosis.stage in AFTER_CACHE else {}
+        option = _trial(diagnosis, {"CUDA_LAUNCH_BLOCKING": "1", **graphs}, about, DEBUG)
+        return replace(option, step=replace(option.step, why="the error then names the kernel that failed"))
+    if failure.class_ is FailureClass.NCCL_TIMEOUT_HANG:
+        option = _trial(diagnosis, {"NCCL_DEBUG": "INFO"}, about, DEBUG)
+        return replace(
+            option, step=replace(option.step, why="each rank then says what it waits for, and over which path")
+        )
+    return None
+
+
+def _add(options: list[_Option], option: _Option) -> None:
+    """A step once: one that would be proposed for two suspects speaks of both."""
+    for number, other in enumerate(options):
+        same = (
+            option.step.change == other.step.change if option.step.change else option.step.command == other.step.command
+        )
+        if same and bool(option.step.change or option.step.command):
+            about = tuple(dict.fromkeys((*other.about, *option.about)))
+            why = _refuted(about) if option.step.kind is StepKind.TRIAL else other.step.why
+            options[number] = replace(other, about=about, step=replace(other.step, why=why))
+            return
+    options.append(option)
+
+
+def _refuted(about: Sequence[Component]) -> str:
+    return f"it works then, or it is {'neither' if about[1:] else 'not'} {' nor '.join(about)}"

@@ -1,0 +1,111 @@
+"""One trial after another: written down, launched, read, judged, written down again. What a crash broke off is found.
+
+The only place that launches anything. What to try, and what follows from it, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ruleout.engines import Engine
+from ruleout.investigation.byhand import Given, judged
+from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
+from ruleout.investigation.journal import Journal
+from ruleout.investigation.judging import judge
+from ruleout.investigation.launching import prepare
+from ruleout.investigation.listener import Listener
+from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.run import LOG, Run, read_run
+from ruleout.investigation.settings import replaced, resolved, settings_in
+from ruleout.model import Case, Configuration, MissingError, Trial
+from ruleout.reasoning import Assessment
+from ruleout.runners.base import Event, Runner
+
+
+class Conductor:
+    """Runs the trials of one investigation."""
+
+    def __init__(
+        self, case: Case, folder: Folder, journal: Journal, engine: Engine, runner: Runner, listener: Listener
+    ) -> None:
+        self.case, self.folder, self.journal = case, folder, journal
+        self.engine, self.runner, self.listener = engine, runner, listener
+        self.cwd = Path(journal.cwd or ".")
+
+    def trial(
+        self,
+        configuration: Configuration,
+        purpose: str,
+        assessment: Assessment | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> Trial:
+        """Launch a configuration, with these flags taken off the command, and judge it.
+
+        Raises:
+            MissingError: it could not even be launched, or the disk is full.
+            UsageError: a factor cannot be set on this command.
+        """
+        number = self.journal.next_number
+        require_room(self.folder.path)
+        case = self._case(without)
+        prepared = prepare(case, self.engine, configuration, number, self.folder.trial(number), self.cwd)
+        self.journal.planned(number, configuration, purpose, prepared.token, tuple(sorted(without)))
+        self.listener.started(number, configuration, purpose, assessment)
+        events = prepared.run(self.runner, lambda event: self.listener.event(number, event))
+        if prepared.refused:
+            self.journal.add("abandoned", number, reason=prepared.refused)
+            raise MissingError(f"trial {number}: {prepared.refused}", "Then go on with --resume.")
+        try:
+            require_room(self.folder.path, NO_ROOM)
+        except MissingError as problem:
+            self.journal.add("abandoned", number, reason=problem.what)
+            raise
+        return self._judged(number, self._read(case, number, configuration, events))
+
+    def take(self, log: Given) -> Trial:
+        """Take a log that was run by hand as a trial. The target has to be known."""
+        target = self.journal.target
+        assert target is not None
+        number = self.journal.next_number
+        require_room(self.folder.path, log.path.stat().st_size)
+        spool = self.folder.trial(number)
+        spool.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log.path, spool / LOG)
+        self.journal.planned(number, log.configuration, log.purpose, log.digest)
+        outcome = judged(self.case, target, log, LOG)
+        trial = self.journal.finished(number, outcome, log.minutes, self.folder.log(number))
+        self.listener.finished(trial)
+        return trial
+
+    def recover(self) -> None:
+        """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""
+        for number, plan in list(self.journal.open.items()):
+            events = list(self.runner.recover(self.folder.trial(number)))
+            run = self._read(self._case(frozenset(plan.without)), number, plan.configuration, events)
+            if run.broken_off:
+                self.journal.add("abandoned", number, reason=run.broken_off)
+            else:
+                self._judged(number, run)
+
+    def _case(self, without: frozenset[str]) -> Case:
+        """The case as it is launched now."""
+        return replace(taken_off(self.case, without), times=self.journal.times)
+
+    def _read(self, case: Case, number: int, configuration: Configuration, events: Sequence[Event]) -> Run:
+        spool = self.folder.trial(number)
+        answers = [event for event in events if event["kind"] == "probe"]
+        write_whole(spool / "answers.json", json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+        return read_run(case, self.engine, self.engine.requests(case, configuration), spool, events)
+
+    def _judged(self, number: int, run: Run) -> Trial:
+        outcome = judge(self.journal.target, run, self.case.target)
+        configuration = self.journal.open[number].configuration
+        settings = settings_in(self.folder.path / self.folder.log(number))
+        outcome = replace(outcome, effective=replaced(self.case, configuration, settings), resolved=resolved(settings))
+        trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
+        self.listener.finished(trial)
+        return trial

@@ -1,0 +1,73 @@
+"""What an engine did with the settings of a trial: a level that it replaced was not tried, whatever the command says.
+
+Engines replace what they cannot do and say so in their log. Such a trial is evidence about the setting in effect. A
+level that leaves the choice to the engine (`auto`, an absent flag) is not replaced when the engine chooses.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ruleout.model import ABSENT, PRESENT, Case, Factor, Mechanism
+from ruleout.model.diagnosis import ChosenBy, Setting
+from ruleout.reading.diagnose import Stream, read_facts
+
+HEAD = 8 << 20
+"""Bytes of a log in which settings are looked for: engines say them while they start."""
+OPEN = frozenset({ABSENT, PRESENT, "auto", "default", "none", ""})
+"""Levels that leave the choice to the engine, or that are no value."""
+UNTOLD = "?"
+LONGEST = 80
+"""Longer values are dumps of structures, which differ from run to run and tell nothing apart."""
+_SPELLINGS = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "fp8": "fp8e4m3"}
+
+
+def settings_in(log: Path) -> tuple[Setting, ...]:
+    """The settings that a trial's log tells of; none where there is no log."""
+    try:
+        with log.open("rb") as stream:
+            head = stream.read(HEAD)
+    except OSError:
+        return ()
+    return read_facts([Stream(log.name, io.BytesIO(head))]).settings if head else ()
+
+
+def resolved(settings: Sequence[Setting]) -> dict[str, str]:
+    """The values in effect, by name."""
+    return {s.name: s.resolved for s in settings if s.resolved is not None and len(s.resolved) <= LONGEST}
+
+
+def replaced(case: Case, configuration: Mapping[str, str], settings: Sequence[Setting]) -> dict[str, str]:
+    """The factors whose level the engine replaced by another, with what was in effect instead.
+
+    Where that is one of the factor's levels, it is named as the case writes it; `UNTOLD` where the log says only that
+    the level was refused.
+    """
+    chosen = {s.name: s.resolved or UNTOLD for s in settings if s.chosen_by is ChosenBy.ENGINE}
+    found: dict[str, str] = {}
+    for factor in case.factors:
+        level = configuration.get(factor.name, factor.baseline)
+        in_effect = chosen.get(setting_name(factor))
+        if factor.mechanism is not Mechanism.FLAG or in_effect is None or level.lower() in OPEN:
+            continue
+        if not same(level, in_effect):
+            found[factor.name] = next((known for known in factor.levels if same(known, in_effect)), in_effect)
+    return found
+
+
+def setting_name(factor: Factor) -> str:
+    """The name under which logs speak of what a factor sets."""
+    return factor.target.lstrip("-").replace("-", "_").lower()
+
+
+def same(level: str, value: str) -> bool:
+    """The same value, however it is spelt (`bf16`, `torch.bfloat16`; `FLASH_ATTN`, `flash-attn`)."""
+    return _plain(level) == _plain(value)
+
+
+def _plain(value: str) -> str:
+    word = re.sub(r"[^a-z0-9.]", "", value.lower().removeprefix("torch."))
+    return _SPELLINGS.get(word, word)

@@ -1,0 +1,125 @@
+"""What the baseline's log makes likely, noted once: it decides what is tried first, and proves nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ruleout.diagnosis.diagnose import diagnosed
+from ruleout.diagnosis.factors import component_of, priors
+from ruleout.investigation.settings import resolved, setting_name
+from ruleout.model import (
+    Advice,
+    Assumption,
+    AssumptionSource,
+    AssumptionStatus,
+    Case,
+    Configuration,
+    Elsewhere,
+    Evidence,
+    OutcomeKind,
+    Suspicion,
+    Trial,
+    Verdict,
+)
+from ruleout.model.diagnosis import ChosenBy, Suspect
+from ruleout.reading.diagnose import read_run
+
+DIGITS = 4
+CHOICES = 8
+"""How many of the engine's own choices are listed as never varied."""
+
+
+def suspicion(case: Case, log: Path) -> Suspicion:
+    """The suspects of a failing run, and the factors that they speak of."""
+    if not log.is_file():
+        return Suspicion()
+    run = read_run([log])
+    suspects = diagnosed(run.diagnosis, run.near, run.lines).suspects
+    told = priors(suspects, case.factors)
+    warned = [Evidence(w.source, w.line, w.text) for w in run.diagnosis.warnings]
+    chosen = [s for s in run.diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
+    return Suspicion(
+        suspects,
+        {name: round(p, DIGITS) for name, p in told.items()},
+        _advised(case, warned),
+        resolved(chosen),
+    )
+
+
+def _advised(case: Case, lines: Sequence[Evidence]) -> tuple[Advice, ...]:
+    """The levels, other than the baseline's, that warnings name together with their factor."""
+    found = []
+    for factor in case.factors:
+        for level in factor.others if not factor.proxy else ():
+            names = {factor.name, factor.target.lstrip("-")} - {""}
+            words = "|".join(re.escape(name) for name in sorted(names))
+            both = re.compile(rf"(?i)(?:{words})\W{{1,4}}{re.escape(level)}(?![\w.]*\w)")
+            line = next((line for line in lines if both.search(line.text)), None)
+            if line is not None:
+                found.append(Advice(factor.name, level, line))
+    return tuple(found)
+
+
+def to_test(case: Case, found: Suspicion, trials: Sequence[Trial]) -> Configuration | None:
+    """The baseline with the first advised level that nobody has tried by itself: a person would try it at once."""
+    for one in found.advised:
+        configuration = case.baseline.moved({one.factor: one.level})
+        forbidden = any(all(configuration.get(f) == level for f, level in never.items()) for never in case.never)
+        if not forbidden and not any(t.configuration == configuration for t in trials):
+            return configuration
+    return None
+
+
+def assumptions(case: Case, found: Suspicion, trials: Sequence[Trial]) -> tuple[Assumption, ...]:
+    """What the log's own advice takes for granted, and what became of it in the trials."""
+    return tuple(
+        Assumption(
+            f"{one.factor}={one.level} is a way out ({one.evidence.source}:{one.evidence.line} says so)",
+            AssumptionSource.RULE,
+            f"the baseline with {one.factor}={one.level}",
+            _status(case.baseline.moved({one.factor: one.level}), trials),
+        )
+        for one in found.advised
+    )
+
+
+def _status(configuration: Configuration, trials: Sequence[Trial]) -> AssumptionStatus:
+    """Held once it was clean by itself; refuted once it failed in whatever way, for then it is no way out."""
+    kinds = {t.outcome.kind for t in trials if t.outcome and t.configuration == configuration}
+    if kinds & {OutcomeKind.OTHER, OutcomeKind.REPRODUCED}:
+        return AssumptionStatus.REFUTED
+    return AssumptionStatus.HELD if OutcomeKind.CLEAN in kinds else AssumptionStatus.OPEN
+
+
+def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
+    """The verdict with what the log's advice came to, and the likeliest component that no factor stands for."""
+    verdict = replace(
+        verdict,
+        assumptions=(*verdict.assumptions, *assumptions(case, found, verdict.trials)),
+        never_varied=(*verdict.never_varied, *_kept_choices(case, found, verdict.trials)),
+    )
+    outside = _outside(case, found)
+    if outside is None or not verdict.elsewhere.probability:
+        return verdict
+    claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
+    elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, claim + outside.claim, outside.evidence)
+    return replace(verdict, elsewhere=elsewhere)
+
+
+def _kept_choices(case: Case, found: Suspicion, trials: Sequence[Trial]) -> list[str]:
+    """What the engine chose by itself, was the same wherever a trial says something, and no factor stands for."""
+    factors = {setting_name(factor) for factor in case.factors}
+    told = [t.outcome.resolved for t in trials if t.outcome and t.outcome.informative and t.outcome.resolved]
+    return [
+        f"{name}={value} (the engine's choice)"
+        for name, value in found.chosen.items()
+        if name not in factors and all(seen.get(name, value) == value for seen in told)
+    ][:CHOICES]
+
+
+def _outside(case: Case, found: Suspicion) -> Suspect | None:
+    varied = {component_of(factor) for factor in case.factors if not factor.proxy}
+    return next((suspect for suspect in found.suspects if suspect.component not in varied), None)

@@ -1,0 +1,220 @@
+"""What to try next: the likeliest to settle it per minute first, only what this run and this release allow, priced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ruleout.diagnosis.alternatives import alternative
+from ruleout.diagnosis.components import COMPONENTS
+from ruleout.diagnosis.diagnose import diagnosed
+from ruleout.diagnosis.flags import COSTS, KNOWN, cost, spelt
+from ruleout.diagnosis.looks import LOOKS
+from ruleout.diagnosis.steps import minutes, steps
+from ruleout.diagnosis.view import view
+from ruleout.model import (
+    ChosenBy,
+    Component,
+    DiagnosedFailure,
+    Diagnosis,
+    EngineId,
+    Environment,
+    FailureClass,
+    LogOutcome,
+    Setting,
+    Stage,
+    StageSpan,
+    StepKind,
+    Suspect,
+)
+from ruleout.reading.diagnose import read_run
+
+C, F = Component, FailureClass
+
+RUN = Diagnosis(
+    EngineId("sglang", "0.5.9"),
+    LogOutcome.CRASH,
+    Stage.DECODE,
+    (
+        StageSpan(Stage.WEIGHT_LOAD, 10, 540.0),
+        StageSpan(Stage.CUDA_GRAPH_CAPTURE, 20, 60.0),
+        StageSpan(Stage.READY, 30, 7200.0),
+        StageSpan(Stage.DECODE, 40),
+    ),
+    DiagnosedFailure(F.OTHER, "s", "it broke", 50, text="it broke"),
+    Environment(tp=8),
+    command="python3 -m sglang.launch_server --model-path /m --attention-backend fa3 --tp 8",
+)
+
+
+def suspect(component: Component, probability: float, **more: object) -> Suspect:
+    return replace(Suspect(component, "claim", probability, test=COMPONENTS[component].test), **more)  # type: ignore[arg-type]
+
+
+def told(text: str, folder: Path) -> Diagnosis:
+    path = folder / "server.log"
+    path.write_text(text + "\n")
+    run = read_run([path])
+    return diagnosed(run.diagnosis, run.near, run.lines)
+
+
+def test_minutes_are_the_log_s_own_without_the_wait_for_a_first_request() -> None:
+    assert minutes(RUN) == 10.0
+    assert minutes(replace(RUN, stages=())) is None
+    late = replace(RUN, stages=(*RUN.stages, StageSpan(Stage.SHUTDOWN, 60, 600.0)))
+    assert minutes(late) == 10.0
+
+
+def test_a_trial_says_its_minutes_its_price_and_the_whole_command() -> None:
+    first = steps(view(RUN), [suspect(C.ATTENTION_BACKEND, 0.5)])[0]
+    assert (first.kind, first.change, first.minutes) == (StepKind.TRIAL, {"--attention-backend": "triton"}, 10.0)
+    assert first.command.endswith("--model-path /m --tp 8 --attention-backend triton")
+    assert "slower" in first.cost
+    unknown = steps(view(replace(RUN, stages=(), command="")), [suspect(C.ATTENTION_BACKEND, 0.5)])[0]
+    assert (unknown.minutes, unknown.command) == (None, "")
+
+
+def test_a_look_of_seconds_comes_before_a_trial_of_minutes_even_if_it_is_about_the_less_likely() -> None:
+    failure = DiagnosedFailure(F.IMPORT_ABI, "s", "ImportError: x", 50, text="ImportError: x")
+    run = replace(RUN, failure=failure)
+    found = steps(view(run), [suspect(C.CUDA_GRAPH, 0.4), suspect(C.INSTALL_ABI, 0.3)])
+    assert [step.kind for step in found[:2]] == [StepKind.READ, StepKind.TRIAL]
+    assert found[0].command == "python3 -m pip check"
+
+
+def test_where_a_start_fails_in_seconds_the_trial_of_the_likelier_comes_first() -> None:
+    failure = DiagnosedFailure(F.COMPILE_ERROR, "s", "nvcc", 50, text="nvcc error")
+    run = replace(RUN, failure=failure, stages=(StageSpan(Stage.ARG_PARSING, 1, 6.0),))
+    found = [suspect(C.CUDA_GRAPH, 0.6), suspect(C.OTHER, 0.2)]
+    assert steps(view(run), found)[0].kind is StepKind.TRIAL
+    slow = replace(run, stages=(StageSpan(Stage.WEIGHT_LOAD, 1, 3600.0),))
+    assert steps(view(slow), found)[0].kind is StepKind.READ
+
+
+def test_one_trial_for_two_suspects_is_proposed_once_and_names_both() -> None:
+    found = steps(view(RUN), [suspect(C.ATTENTION_BACKEND, 0.3), suspect(C.KERNEL_ARCH_SUPPORT, 0.3)])
+    trials = [step for step in found if step.kind is StepKind.TRIAL]
+    assert len(trials) == 1
+    assert "neither attention_backend nor kernel_arch_support" in trials[0].why
+
+
+def test_a_level_in_effect_is_not_proposed_but_the_next_one(tmp_path: Path) -> None:
+    has = replace(RUN, settings=(Setting("attention_backend", None, "triton", ChosenBy.ENGINE, 3),))
+    assert alternative(has, suspect(C.ATTENTION_BACKEND, 0.5)) == {"--attention-backend": "flashinfer"}
+    kept = replace(RUN, settings=(Setting("kv_cache_dtype", "auto", "torch.bfloat16", ChosenBy.ENGINE, 3),))
+    assert alternative(kept, suspect(C.KV_CACHE_DTYPE, 0.5)) == {}
+    renamed = replace(
+        RUN,
+        environment=Environment(quantization="modelopt_fp4"),
+        settings=(Setting("fp4_gemm_runner_backend", None, "flashinfer_cudnn", ChosenBy.ENGINE, 3),),
+    )
+    assert alternative(renamed, suspect(C.QUANTIZATION, 0.5)) == {"--fp4-gemm-backend": "flashinfer_cutlass"}
+
+
+def test_what_a_traceback_leads_through_or_the_hardware_lacks_is_not_proposed() -> None:
+    assert RUN.failure is not None
+    through = replace(RUN, failure=replace(RUN.failure, frames=("triton_backend.py:forward_extend",)))
+    assert alternative(through, suspect(C.ATTENTION_BACKEND, 0.5)) == {"--attention-backend": "flashinfer"}
+    amd = replace(through, environment=Environment(sm="gfx1201"))
+    assert alternative(amd, suspect(C.ATTENTION_BACKEND, 0.5)) == {"--attention-backend": "torch_native"}
+    cpu = replace(RUN, settings=(Setting("device", None, "cpu", ChosenBy.ENGINE, 3),))
+    assert alternative(cpu, suspect(C.CUDA_GRAPH, 0.5)) == {}
+    assert alternative(RUN, suspect(C.QUANTIZATION, 0.5)) == {}  # nothing is in FP4
+
+
+def test_speculation_is_taken_away_with_all_of_its_flags() -> None:
+    asked = [Setting(f"speculative_{name}", "3", None, ChosenBy.USER, 1) for name in ("algorithm", "num_steps")]
+    run = replace(RUN, settings=tuple(asked))
+    change = alternative(run, suspect(C.SPEC_DECODE, 0.5))
+    assert change == {"--speculative-algorithm": "absent", "--speculative-num-steps": "absent"}
+    assert alternative(RUN, suspect(C.SPEC_DECODE, 0.5)) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("the estimated maximum model length is 4096", {"--max-model-len": "4096"}),
+        ("the estimated maximum model length is 12", {}),
+        ("too little", {"--max-model-len": "20000"}),
+    ],
+)
+def test_memory_is_made_by_the_figures_of_the_run(text: str, wanted: dict[str, str]) -> None:
+    run = replace(
+        RUN,
+        engine=EngineId("vllm", "0.15.0"),
+        stage=Stage.KV_CACHE_ALLOC,
+        failure=DiagnosedFailure(F.OOM, "s", text, 50, text=text),
+        settings=(Setting("max_model_len", None, "40000", ChosenBy.ENGINE, 1),),
+    )
+    assert alternative(run, suspect(C.MEMORY, 0.5)) == wanted
+
+
+def test_flags_are_spelt_as_the_release_knows_them() -> None:
+    change = {"--attention-backend": "TRITON_ATTN"}
+    assert spelt(EngineId("vllm", "0.13.0"), change) == change
+    assert spelt(EngineId("vllm", "0.12.0"), change) == {"VLLM_ATTENTION_BACKEND": "TRITON_ATTN"}
+    assert spelt(EngineId("vllm", "0.9.1"), change) is None
+    assert spelt(EngineId("vllm", None), change) == spelt(EngineId("vllm", "0.1.dev1+g68"), change) == change
+    dsa = {"--dsa-decode-backend": "fa3"}
+    assert spelt(EngineId("sglang", "0.5.9"), dsa) == {"--nsa-decode-backend": "fa3"}
+    assert spelt(EngineId("sglang", "0.5.23"), dsa) == dsa
+    assert spelt(EngineId("vllm", "0.15.0"), {"--kv-cache-dtype": "bf16"}) == {"--kv-cache-dtype": "bfloat16"}
+
+
+def test_every_change_of_a_component_has_a_price_or_is_one_of_equals() -> None:
+    free = {"flashinfer", "FLASHINFER", "sdpa", "flashinfer_cutlass", "marlin", "cutlass"}
+    for about in COMPONENTS.values():
+        for changes in about.changes.values():
+            for change in changes:
+                assert cost(change) or set(change.values()) <= free, change
+    assert all(words for _, _, words in COSTS)
+    assert all(bounds for bounds in KNOWN.values())
+
+
+def test_graphs_and_a_wider_cache_say_what_they_cost() -> None:
+    assert "slower" in cost({"--enforce-eager": ""})
+    assert "half" in cost({"--kv-cache-dtype": "bfloat16"})
+    assert cost({"--unknown": "level"}) == ""
+
+
+def test_a_failure_reported_late_is_run_again_so_that_it_names_its_kernel(tmp_path: Path) -> None:
+    found = told(
+        "$ python3 -m sglang.launch_server --model-path /m\n"
+        "[2025-11-29 20:05:22 TP0] Decode batch. #running-req: 9\n"
+        "torch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+        "CUDA kernel errors might be asynchronously reported at some other API call",
+        tmp_path,
+    )
+    debug = next(step for step in found.next if "CUDA_LAUNCH_BLOCKING" in step.change)
+    assert debug.command.startswith("CUDA_LAUNCH_BLOCKING=1 python3 -m sglang.launch_server")
+    assert "for the test only" in debug.cost
+
+
+def test_a_look_is_filled_with_what_the_log_says(tmp_path: Path) -> None:
+    found = told(
+        "ValueError: The checkpoint you are trying to load has model type `acme_moe` but Transformers does not "
+        "recognize this architecture.",
+        tmp_path,
+    )
+    assert found.next[0].kind is StepKind.READ
+    assert "'acme_moe' in t.CONFIG_MAPPING" in found.next[0].command
+    missing = told("ModuleNotFoundError: No module named 'acme.kernels'", tmp_path)
+    assert missing.next[0].command == "python3 -m pip show acme"
+
+
+def test_every_look_is_about_something_and_short_enough_to_copy() -> None:
+    for look in LOOKS:
+        assert look.components
+        assert 0 < look.decides <= 1
+        assert len(look.command) < 110
+        assert len(look.says) <= 75
+
+
+def test_what_is_behind_a_rule_and_what_its_change_costs_are_told(tmp_path: Path) -> None:
+    found = told("ValueError: kernel expected KV dtype: KV dtype expected bfloat16, but got float8_e4m3fn", tmp_path)
+    first = found.suspects[0]
+    assert first.rule == "fp8-kv-refused"
+    assert first.behind
+    assert "half" in str(first.fix["cost"])
