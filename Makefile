@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast lint format bench-reading clean
+.PHONY: demo test test-fast lint format bench-reading bench-diagnosis clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -27,6 +27,10 @@ format: $(STAMP)
 
 bench-reading: $(STAMP)  ## how fast a gigabyte of log becomes an answer, beside grep and ripgrep
 	$(BIN)/python benchmarks/reading
+
+CASES ?= ../shared/corpus/cases
+bench-diagnosis: $(STAMP)  ## how right suspects are on labelled cases (CASES=folder), and whether probabilities hold
+	$(BIN)/python benchmarks/diagnosis --cases $(CASES) --svg docs/img/calibration.svg
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

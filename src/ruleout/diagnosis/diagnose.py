@@ -38,7 +38,7 @@ def diagnosed(
     if diagnosis.failure is None:
         return replace(diagnosis, unexplained=0.0)
     seen = view(diagnosis, near, lines)
-    found, _ = suspects(seen)
+    found = suspects(seen)
     if rules and (held := matches(catalogue(), seen)):
         found = sharpened(found, held, seen)
     kept, left = named(after(found) if after else found)

@@ -11,23 +11,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ruleout.diagnosis.clues import CLUES, Clue
+from ruleout.diagnosis.clue import Clue
+from ruleout.diagnosis.clues import CLUES
 from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.rates import COUNTED, rates
+from ruleout.diagnosis.scales import SCALES, Scales
 from ruleout.diagnosis.view import View
 from ruleout.model import Component, Evidence, FailureClass
 from ruleout.model.diagnosis import Suspect
 
-UNEXPLAINED, UNTOLD = 0.10, 0.30
-"""The share of failures whose cause is none of those that clues speak of; the same where no clue was found at all."""
 TELLING = 1.5
 """A clue of this weight or more speaks of a component; lesser ones only lean."""
-HALVING = 0.6
-"""What each further clue for the same component counts, relative to the one before it."""
-SHARPNESS = 0.8
-"""By what the sum is multiplied: clues are not independent, and cross-validation shows by how much."""
-INFERRED = 0.9
-"""The same where the failure itself is only concluded."""
 MOST, LEAST = 5, 0.02
 """How many suspects are named, and with what probability at least."""
 
@@ -56,43 +50,45 @@ def clues_in(view: View, table: Sequence[Clue] = CLUES) -> list[Found]:
 
 
 def scores(
-    class_: FailureClass, found: Sequence[Found], counted: dict[FailureClass, dict[Component, int]] = COUNTED
+    class_: FailureClass,
+    found: Sequence[Found],
+    counted: dict[FailureClass, dict[Component, int]] = COUNTED,
+    scales: Scales = SCALES,
 ) -> dict[Component, float]:
     """The log-odds of each component, up to a constant."""
     total = {c: math.log(rate) for c, rate in rates(class_, counted).items()}
     for component in Component:
         weights = sorted((f.clue.weights.get(component, 0.0) for f in found), key=abs, reverse=True)
-        total[component] += sum(weight * HALVING**n for n, weight in enumerate(w for w in weights if w))
+        total[component] += sum(weight * scales.halving**n for n, weight in enumerate(w for w in weights if w))
     return total
 
 
-def unexplained(found: Sequence[Found]) -> float:
+def unexplained(found: Sequence[Found], scales: Scales = SCALES) -> float:
     """The probability of a cause that nothing of what was read speaks of."""
     strongest = max((weight for f in found for weight in f.clue.weights.values()), default=0.0)
-    return UNTOLD + (UNEXPLAINED - UNTOLD) * min(1.0, strongest / TELLING)
+    return scales.untold + (scales.unexplained - scales.untold) * min(1.0, strongest / TELLING)
 
 
 def probabilities(
-    score: dict[Component, float], left: float = UNEXPLAINED, *, inferred: bool = False
+    score: dict[Component, float], left: float, scales: Scales = SCALES, *, inferred: bool = False
 ) -> dict[Component, float]:
     """Probabilities that, with what is left unexplained, add up to 1."""
-    sharpness = SHARPNESS * (INFERRED if inferred else 1.0)
+    sharpness = scales.sharpness * (scales.inferred if inferred else 1.0)
     top = max(score.values())
     weights = {c: math.exp(sharpness * (value - top)) for c, value in score.items()}
     total = sum(weights.values())
     return {c: (1 - left) * weight / total for c, weight in weights.items()}
 
 
-def suspects(view: View) -> tuple[list[Suspect], float]:
-    """All suspects of a run that failed, best first, and what is left unexplained; together they add up to 1."""
+def suspects(view: View) -> list[Suspect]:
+    """All suspects of a run that failed, best first; with what is left unexplained, they add up to 1."""
     failure = view.diagnosis.failure
     if failure is None:
-        return [], 0.0
+        return []
     found = clues_in(view)
-    left = unexplained(found)
-    likely = probabilities(scores(failure.class_, found), left, inferred=failure.inferred)
+    likely = probabilities(scores(failure.class_, found), unexplained(found), inferred=failure.inferred)
     ordered = sorted(likely.items(), key=lambda item: -item[1])
-    return [_suspect(view, component, p, found) for component, p in ordered], left
+    return [_suspect(view, component, p, found) for component, p in ordered]
 
 
 def named(found: Sequence[Suspect]) -> tuple[list[Suspect], float]:

@@ -7,17 +7,16 @@ the same component is not added, since it rests on the same lines; the other sus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ruleout.diagnosis.rule import Match, Rule, match
+from ruleout.diagnosis.scales import SCALES, Scales
 from ruleout.diagnosis.view import View
 from ruleout.model import Component, Evidence
 from ruleout.model.diagnosis import Suspect
 
 EVIDENCE = 4
-INFERRED = 0.6
-"""What a rule's confidence counts where the failure itself is only concluded."""
 
 
 def matches(rules: Iterable[Rule], view: View) -> list[Match]:
@@ -26,28 +25,40 @@ def matches(rules: Iterable[Rule], view: View) -> list[Match]:
     return sorted(held, key=lambda found: -found.rule.confidence)
 
 
-def sharpened(found: Sequence[Suspect], held: Sequence[Match], view: View) -> list[Suspect]:
-    """The suspects with the rules that hold; one suspect a component, the surest rule's words first."""
-    failure = view.diagnosis.failure
-    doubt = INFERRED if failure and failure.inferred else 1.0
+def shares(
+    before: Mapping[Component, float], held: Sequence[Match], scales: Scales = SCALES, *, inferred: bool = False
+) -> dict[Component, float]:
+    """The components' probabilities with the rules that hold, from those without.
+
+    Args:
+        inferred: the failure itself is only concluded, so that a rule about it is less sure.
+    """
     weights: dict[Component, float] = {}
-    first: dict[Component, Match] = {}
     for one in held:
-        confidence = one.rule.confidence * doubt
-        weights[one.rule.component] = weights.get(one.rule.component, 0.0) + confidence / (1 - confidence)
-        first.setdefault(one.rule.component, one)
+        confidence = one.rule.confidence * (scales.inferred if inferred else 1.0)
+        odds = (confidence / (1 - confidence)) ** scales.trust
+        weights[one.rule.component] = weights.get(one.rule.component, 0.0) + odds
     total = 1.0 + sum(weights.values())
-    before = {suspect.component: suspect.probability for suspect in found if suspect.component in weights}
     after = {component: weight / total for component, weight in weights.items()}
     if len(after) == 1:
         after = {component: max(p, before[component]) for component, p in after.items()}
-    scale = (1 - sum(after.values())) / max(1e-9, 1 - sum(before.values()))
+    rest = 1 - sum(before[component] for component in after)
+    scale = (1 - sum(after.values())) / max(1e-9, rest)
+    return {component: after.get(component, p * scale) for component, p in before.items()}
+
+
+def sharpened(found: Sequence[Suspect], held: Sequence[Match], view: View) -> list[Suspect]:
+    """The suspects with the rules that hold; one suspect a component, the surest rule's words first."""
+    failure = view.diagnosis.failure
+    before = {suspect.component: suspect.probability for suspect in found}
+    after = shares(before, held, inferred=bool(failure and failure.inferred))
+    first: dict[Component, Match] = {}
+    for one in held:
+        first.setdefault(one.rule.component, one)
     result = []
     for suspect in found:
-        if suspect.component in after:
-            result.append(_told(replace(suspect, probability=after[suspect.component]), first[suspect.component]))
-        else:
-            result.append(replace(suspect, probability=suspect.probability * scale))
+        sharper = replace(suspect, probability=after[suspect.component])
+        result.append(_told(sharper, first[suspect.component]) if suspect.component in first else sharper)
     return sorted(result, key=lambda suspect: -suspect.probability)
 
 

@@ -17,6 +17,12 @@ from ruleout.model.diagnosis import Diagnosis
 _COMMAND = re.compile(r"^\s*[$>#] ")
 _MODEL = re.compile(r"(?:modeling|modular|configuration)_\w+|\bmodels[./]\w+|\b[A-Z]\w+For(?:CausalLM|Conditional\w+)")
 """Names of models say `moe` or `mla` whatever failed."""
+_BAR = re.compile(r"\b\d{1,3}%\|.*(?:it/s|s/it|\?s)")
+"""A progress bar: it names what is being loaded or captured, whatever failed."""
+_FIELD = re.compile(r'^\s*"\w+": ')
+"""A field of a configuration, printed as JSON. Of a whole one, each field stands there whatever failed."""
+DUMPED = 6
+"""So many fields nobody picks by hand."""
 LONGEST = 2000
 
 
@@ -56,6 +62,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     names = [n for n in (diagnosis.environment.model_type, diagnosis.environment.model) if n and len(n) > 3]
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
     kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
+    kept = _told([e for e in kept if not _BAR.search(e.text)])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
     settings = [
         Evidence(s.source or source, s.line, f"{s.name}={s.resolved if s.resolved is not None else s.requested}")
@@ -64,8 +71,8 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     if diagnosis.command:
         settings.append(Evidence(source, 0, diagnosis.command[:LONGEST]))
     ran = diagnosis.environment
-    known = [(name, getattr(ran, name)) for name in ran.__slots__]
-    environment = [Evidence(source, 0, f"{name}={value}") for name, value in known if value is not None]
+    known = [("engine", diagnosis.engine.name), *((name, getattr(ran, name)) for name in ran.__slots__)]
+    environment = [Evidence(source, 0, f"{name}={value}") for name, value in known if value]
     return View(
         diagnosis,
         {
@@ -77,6 +84,12 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
             Place.ENVIRONMENT: tuple(environment),
         },
     )
+
+
+def _told(lines: list[Evidence]) -> list[Evidence]:
+    """The lines without a configuration that was printed whole."""
+    rest = [line for line in lines if not _FIELD.match(line.text)]
+    return rest if len(lines) - len(rest) >= DUMPED else lines
 
 
 def _without(names: Iterable[str], line: Evidence) -> Evidence:

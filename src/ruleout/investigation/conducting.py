@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.engines import Engine
@@ -16,7 +17,7 @@ from ruleout.investigation.byhand import Given, judged
 from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
-from ruleout.investigation.launching import prepare
+from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
@@ -24,6 +25,14 @@ from ruleout.investigation.settings import replaced, resolved, settings_in
 from ruleout.model import Case, Configuration, MissingError, Trial
 from ruleout.reasoning import Assessment
 from ruleout.runners.base import Event, Runner
+
+
+@dataclass(frozen=True)
+class _Launched:
+    number: int
+    case: Case
+    configuration: Configuration
+    prepared: Prepared
 
 
 class Conductor:
@@ -49,22 +58,64 @@ class Conductor:
             MissingError: it could not even be launched, or the disk is full.
             UsageError: a factor cannot be set on this command.
         """
+        launched = self._launched(configuration, purpose, assessment, without)
+        return self._ended(launched, self._run(launched))
+
+    def batch(self, steps: Sequence[tuple[Configuration, str]], assessment: Assessment | None = None) -> None:
+        """Launch several configurations at once, and judge them in the order in which they were planned.
+
+        Raises as `trial` does; what has ended by then is judged. A Ctrl-C ends all of them.
+        """
+        if len(steps) == 1:
+            self.trial(*steps[0], assessment)
+            return
+        launched = [self._launched(configuration, purpose, assessment) for configuration, purpose in steps]
+        with ThreadPoolExecutor(len(launched), "trial") as pool:
+            running = [pool.submit(self._run, one) for one in launched]
+            try:
+                wait(running)
+            except KeyboardInterrupt:
+                self.runner.interrupt()
+                raise
+        problems = []
+        for one, events in zip(launched, running, strict=True):
+            try:
+                self._ended(one, events.result())
+            except MissingError as problem:
+                problems.append(problem)
+        if problems:
+            raise problems[0]
+
+    def _launched(
+        self,
+        configuration: Configuration,
+        purpose: str,
+        assessment: Assessment | None,
+        without: frozenset[str] = frozenset(),
+    ) -> _Launched:
+        """A trial that is written down and may be launched now."""
         number = self.journal.next_number
         require_room(self.folder.path)
         case = self._case(without)
         prepared = prepare(case, self.engine, configuration, number, self.folder.trial(number), self.cwd)
         self.journal.planned(number, configuration, purpose, prepared.token, tuple(sorted(without)))
         self.listener.started(number, configuration, purpose, assessment)
-        events = prepared.run(self.runner, lambda event: self.listener.event(number, event))
-        if prepared.refused:
-            self.journal.add("abandoned", number, reason=prepared.refused)
-            raise MissingError(f"trial {number}: {prepared.refused}", "Then go on with --resume.")
+        return _Launched(number, case, configuration, prepared)
+
+    def _run(self, launched: _Launched) -> list[Event]:
+        return launched.prepared.run(self.runner, lambda event: self.listener.event(launched.number, event))
+
+    def _ended(self, launched: _Launched, events: Sequence[Event]) -> Trial:
+        number, refused = launched.number, launched.prepared.refused
+        if refused:
+            self.journal.add("abandoned", number, reason=refused)
+            raise MissingError(f"trial {number}: {refused}", "Then go on with --resume.")
         try:
             require_room(self.folder.path, NO_ROOM)
         except MissingError as problem:
             self.journal.add("abandoned", number, reason=problem.what)
             raise
-        return self._judged(number, self._read(case, number, configuration, events))
+        return self._judged(number, self._read(launched.case, number, launched.configuration, events))
 
     def take(self, log: Given) -> Trial:
         """Take a log that was run by hand as a trial. The target has to be known."""

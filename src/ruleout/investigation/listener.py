@@ -16,7 +16,7 @@ class Listener(Protocol):
         """A trial is being launched. `assessment` is None while the baseline has not failed yet."""
 
     def event(self, number: int, event: Mapping[str, Any]) -> None:
-        """The agent reports (`ruleout.event/1`)."""
+        """The agent of that trial reports (`ruleout.event/1`); from a thread of its own where several run at once."""
 
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""

@@ -40,7 +40,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
         F.SHARED_MEMORY,
         r"out of resource: shared memory|MaxDynamicSharedMemorySize"
         r"|(?:[Nn]ot enough|[Ii]nsufficient) shared memory|dynamic shared memory size"
-        r"|exceeds? .{0,40}shared memory",
+        r"|exceeds? .{0,40}shared memory|lacks? .{0,20}shared memory",
     ),
     (
         F.NO_KERNEL_IMAGE,
@@ -63,7 +63,8 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     (F.UNKNOWN_MODEL_TYPE, r"does not recognize this architecture|unknown model architecture"),
     (
         F.UNSUPPORTED_ARCH,
-        r"[Uu]nsupported (?:GPU )?[Aa]rch|No valid attention backend|CUBLAS_STATUS_ARCH_MISMATCH"
+        r"[Uu]nsupported (?:GPU )?[Aa]rch(?!\w* type)|\b[Aa]rch(?:itecture)? (?:is )?(?:un|not )supported"
+        r"|No valid attention backend|CUBLAS_STATUS_ARCH_MISMATCH|[Kk]ernel only supports sm_?\d"
         r"|No execution plans support the graph|cudnnGraphNotSupportedError",
     ),
     (
@@ -81,24 +82,33 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
         r"|ptxas.{0,200}(?:fatal|error) *:|nvcc fatal|PassManager::run failed|LLVM ERROR|\(\d+\): error: "
         r"|:\d+:\d+: (?:fatal )?error: |Error building extension",
     ),
-    (F.KERNEL_LAUNCH_ERROR, r"\bCUDA error: \w"),
+    (
+        F.KERNEL_LAUNCH_ERROR,
+        r"\b(?:CUDA|Cuda|HIP) (?:runtime |driver )?error(?: \([^()]{0,200}\)| \S{1,200}:\d+)?(?:: \w| '\w)",
+    ),
 )
 """Words that are a failure even in a line that names no exception. The last row is for any other CUDA error."""
 
 _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
+    (
+        F.ACCURACY_LOSS,
+        r"(?i)\b(?:accuracy|gsm8k|mmlu|gpqa|exact_match|score|metric)\b.{0,40}"
+        r"(?:too low|lower than|below|less than|\d ?< ?\d)",
+    ),
     (F.MEMORY_LEAK, r"(?:memory|pool|slot) leak detected"),
     (
         F.UNSUPPORTED_ARCH,
-        r"for the current GPU"
-        r"|not (?:implemented|available) (?:for|on) (?:\w+ )?(?:Blackwell|Hopper|Ampere|SM_?\d|sm_?\d)"
-        r"|[Mm]inimum capability|not supported in this architecture"
+        r"for the current GPU|\b[Mm]in(?:imum)?\.? capability|[Rr]equires? (?:SM|sm|compute capability) ?[<>=]"
+        r"|(?:not (?:implemented|available|usable)|unsupported|are usable) (?:for|on) (?:\w+ )?"
+        r"(?:Blackwell|Hopper|Ampere|SM_?\d|sm_?\d)"
+        r"|not supported in this architecture"
         r"|[Oo]nly (?:supports? )?(?:the )?(?:Ampere|Hopper|Blackwell|Turing|Volta|Ada|SM_?\d|sm_?\d)",
     ),
     (F.QUANT_FORMAT_MISMATCH, r"KeyError: '[\w.]*(?:scale|qweight|qzeros|weight_packed|zero_point)\w*'"),
     (
         F.SHAPE_MISMATCH,
-        r"Attempted to load weight .{0,80}into parameter"
-        r"|assert .{0,80}(?:\.shape|\.size\(\w*\))\S* == .{0,80}(?:shape|size)",
+        r"(?:Attempted|Tried) to load weights? .{0,80}(?:into|to) (?:a )?param"
+        r"|assert .{0,80}(?:\.shape|\.size\(\w*\))\S* == .{0,80}(?:shape|size|len\()",
     ),
     (
         F.QUANT_FORMAT_MISMATCH,
@@ -116,6 +126,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
     (
         F.OOM,
         r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"
+        r"|larger than .{0,60}stored in KV cache"
         r"|annot allocate memory|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError"
         r"|bad_alloc|ALLOC_FAILED|KV cache (?:is )?needed|Free memory on device .{0,80}less than"
         r"|cudaMalloc failed|(?:unable|failed) to allocate",
@@ -126,7 +137,11 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"probability tensor contains|non-finite|contains? (?:nan|NaN|inf)\b|Out of range float values"
         r"|Numerical .*nan",
     ),
-    (F.NCCL_TIMEOUT_HANG, r"DistStoreError|[Tt]imed out .{0,80}(?:[Ss]tore|rendezvous|barrier|clients joined)"),
+    (
+        F.NCCL_TIMEOUT_HANG,
+        r"DistStoreError|[Tt]imed out .{0,80}(?:[Ss]tore|rendezvous|barrier|clients joined)"
+        r"|client socket has timed out",
+    ),
     (
         F.COMPILE_ERROR,
         r"\bnvcc\b|\bptxas\b|CompilationError|CompileError|BackendCompilerFailed|InductorError"
@@ -199,6 +214,7 @@ _GENERAL: tuple[tuple[FailureClass, str], ...] = (
         r"^(?:[\w.]*\.)?(?:AssertionError|NotImplementedError|ValueError|ArgumentError|ValidationError"
         r"|\w*ValidationError)\b|GGML_ASSERT|Check failed|[Aa]ssertion\b|invalid choice"
         r"|unrecognized arguments|the following arguments are required|not (?:yet )?supported|[Uu]nsupported"
+        r"|does ?(?:not|NOT|n't) support"
         r"|[Ii]ncompatible|expected .{0,80}got |is not valid|not a valid|expected one argument"
         r"|must be (?:one of|set|divisible|a multiple|greater|less)|not divisible|argument -",
     ),

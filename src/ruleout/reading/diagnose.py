@@ -29,6 +29,7 @@ from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted
 from ruleout.reading.surroundings import environment_of
+from ruleout.reading.survival import handled
 
 __all__ = ["Run", "Stream", "read_facts", "read_run"]
 
@@ -112,6 +113,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
         book.rename(aliases)
     candidates = reader.failures.candidates
     survived = reader.lives.survived(candidates)
+    survived += [c for c in handled(candidates, (r.text for r in reader.head)) if c not in survived]
     chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
     silent = of_silence(timeline, reader.tail, engine, reader.lines, reader.lives.last < reader.failures.interrupted)

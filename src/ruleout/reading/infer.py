@@ -29,7 +29,7 @@ _WRONG = re.compile(
     r"|output)|corrupt(?:ed)? output|mojibake|degenerate)\b"
 )
 _ACCURACY = re.compile(
-    r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,40}(?:drop|degrad|lower|fell|0\.\d+"
+    r"(?i)\b(?:gsm8k|mmlu|gpqa|aime|humaneval|accuracy|score)\b.{0,80}(?:drop|degrad|lower|fell|0\.\d+"
     r"|\d+(?:\.\d+)? ?%)"
 )
 _LEAK = re.compile(r"(?i)memory leak|leak(?:s|ing) memory|\b(?:memory|RSS|VRAM)\b.{0,30}\b(?:grow|increas|climb|creep)")
@@ -43,12 +43,18 @@ _KILLED = re.compile(
     r"leaked (?:semaphore|shared_memory) objects? to clean up|\bSIGKILL\b"
     r"|exit(?:ed with)? code:? -?(?:9|137)\b|signal 9|exitcode[=: ]+-9"
 )
+_CONNECTING = re.compile(r"\bNCCL INFO\b")
 _PROGRESS = re.compile(r"\b(\d{1,3})% ?(?:\||Completed)")
 _COLLECTIVE = re.compile(
     r"(?i)custom_all_?reduce|nccl|nvlink|all_?reduce|all_?gather|broadcast|Registering \d+ cuda graph"
     r"|p2p|barrier"
 )
 _FP4_CACHE = re.compile(r"(?i)FP4.{0,12}KV ?Cache might")
+_WORSE = re.compile(
+    r"(?i)\b(?:may|might|can|could|will|may lead to|might lead to)\b.{0,40}"
+    r"\b(?:degrad|less accurate|inaccurate|accuracy|wrong|incorrect)"
+)
+"""What an engine says of its own answers. Healthy starts say it too: it counts only where somebody picked the line."""
 _MEMORY = re.compile(r"(?i)avail(?:able)?[ _]mem(?:ory)?[= :]+\d")
 
 
@@ -104,6 +110,7 @@ def infer(records: Sequence[Record], stage: Stage, *, excerpt: bool) -> Inferred
         or _ended(texts, stage, excerpt and not whole)
         or _doubtful(texts)
         or _chosen(texts, stage, excerpt)
+        or (_picked(texts) if excerpt and not whole else None)
     )
 
 
@@ -135,9 +142,12 @@ def _repeats(text: str) -> bool:
 
 
 def _stalled(records: Sequence[Record], stage: Stage) -> Inferred | None:
-    """The last thing said is that a process waits for another one."""
+    """The last thing said is that a process waits for another one, or that ranks are being connected."""
     if found := _find(_WAITING, records):
         return Inferred(F.HANG, S.DECODE if stage is S.UNKNOWN else stage, found, "it ends waiting for a process")
+    if _CONNECTING.search(records[-1].text) and stage in (S.UNKNOWN, S.ARG_PARSING, S.MODEL_CONFIG, S.DISTRIBUTED_INIT):
+        why = "it ends while NCCL connects the ranks"
+        return Inferred(F.NCCL_TIMEOUT_HANG, S.DISTRIBUTED_INIT, records[-1], why)
     return None
 
 
@@ -168,6 +178,13 @@ def _unfinished(records: Sequence[Record]) -> Record | None:
 
 def _doubtful(records: Sequence[Record]) -> Inferred | None:
     if found := _find(_FP4_CACHE, records):
+        return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "nothing failed, and the engine doubts its own accuracy")
+    return None
+
+
+def _picked(records: Sequence[Record]) -> Inferred | None:
+    """Of all lines, somebody picked one in which the engine doubts its own answers."""
+    if len(records) <= _FEW and (found := _find(_WORSE, records)):
         return Inferred(F.WRONG_OUTPUT, S.DECODE, found, "nothing failed, and the engine doubts its own accuracy")
     return None
 

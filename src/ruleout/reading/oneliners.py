@@ -36,6 +36,8 @@ _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|Sto
 _MODEL = re.compile(r"error loading model: (.+)|^[a-z_]\w*: .{0,60}(failed to (?:load|allocate|create|initialize) .+)")
 _TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Uu]sing (?:the )?default")
 _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|when|at|\w+ing) [^:]{1,120}: (.+)")
+_WITH = re.compile(r"\bwith exception ((?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception))(?:\([^()]*\))?: (.+)")
+"""What became of one request, in a line of its own."""
 _PARSER = re.compile(r"^[\w.\-]+(?: [\w.\-]+){0,3}: error: (.+)")
 _SHELL = re.compile(
     r"^(?:[\w./\-]*sh|[\w./\-]+\.sh): (?:line \d+: |\d+: )?(.+: (?:command not found|not found"
@@ -51,7 +53,7 @@ _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:genera
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
 _CHECK = re.compile(
     r"(Check failed: .+|^Failed: \w+ error .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+"
-    r"|^[\w./\-]+: .*Assertion `.+' failed.*)"
+    r"|^[\w./\-]+(?::\d+)*: .*Assertion `.+' failed.*)"
 )
 _ASYNC = re.compile(r"(?:CUDA|HIP|ROCm|hip|cuda)(?: runtime| driver|\w*Error| error)")
 LATE = (
@@ -93,6 +95,8 @@ def spot(record: Record) -> Spotted | None:
         exception, message = raised[1], (raised[2] or "").strip()
         class_ = classify(exception, message)
         return _spotted(record, class_, exception, message, weigh(class_, exception, message))
+    if told := _WITH.search(text):
+        return _spotted(record, classify(told[1], told[2]), told[1], told[2], Weight.WEAK)
     class_or_none = telling(text)
     for pattern in (_MODEL, _DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
         if (found := pattern.search(text)) and not (pattern is _MODEL and _TRIED.search(text)):

@@ -23,6 +23,9 @@ _KILLED = re.compile(r"\bSIGKILL\b|[Ee]xit(?:ed with)? ?code:? ?-?(?:9|137)\b|ex
 _SYMBOL = re.compile(r"undefined symbol")
 _SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
 """A file of a kernel or of the code that launches it: by then, arguments and configuration have been read."""
+_REFUSES = re.compile(r"(?:^|\.)(?:ValueError|NotImplementedError|ValidationError)$")
+"""Exceptions with which an engine refuses what it is given, before it runs anything."""
+_FIELD = re.compile(r"^\d+ validation errors? for \w+")
 _COMMAND = re.compile(r"^\s*[$>#] ")
 """A typed command names settings of every stage, and speaks of none."""
 _BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
@@ -41,6 +44,8 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
     candidates = reader.failures.candidates
     if chosen.class_ is F.OTHER and any(_KILLED.search(c.text) for c in candidates):
         chosen = replace(chosen, class_=F.HOST_OOM_KILL)
+    if _FIELD.match(chosen.message) and (more := next((r.text for r in reader.head if r.line == chosen.line + 1), "")):
+        chosen = replace(chosen, class_=classify(chosen.exception, more.strip()))
     if chosen.class_ is F.OTHER and reader.lines <= EXCERPT:
         around = " ".join(record.text for record in reader.head if record.line != chosen.line)
         chosen = replace(chosen, class_=classify(chosen.exception, chosen.message, context=around))
@@ -52,6 +57,8 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
         if earlier:
             line, text = earlier[0].line, earlier[0].text
             return replace(chosen, class_=F.MISSING_SYMBOL, line=line, start=line, text=text, message=text, frames=())
+        if reader.lines <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
+            return replace(chosen, class_=F.MISSING_SYMBOL)
     return chosen
 
 
@@ -115,4 +122,12 @@ def _settled(chosen: Spotted, frames: Stage | None, words: Stage | None, near: S
         return usual(chosen.class_)
     if words in _BEFORE and (_SOURCE.search(chosen.message) or chosen.asynchronous):
         words = None
-    return frames or words or near or usual(chosen.class_)
+    found = frames or words or near
+    if found is None and chosen.class_ is F.IMPORT_ABI:  # no import failed: an object has not what the code expects
+        return S.MODEL_CONFIG
+    if found is None and chosen.class_ is F.INCOMPATIBLE_CONFIG_ASSERT and _SOURCE.search(chosen.text):
+        return S.PREFILL
+    refused = chosen.class_ in (F.UNSUPPORTED_ARCH, F.INCOMPATIBLE_CONFIG_ASSERT) and _REFUSES.search(chosen.exception)
+    if refused and (found is None or (found is words and found in SERVING)):
+        return S.MODEL_CONFIG
+    return found or usual(chosen.class_)

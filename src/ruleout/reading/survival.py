@@ -8,7 +8,7 @@ ends alive can tell otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ruleout.model import FailureClass
 from ruleout.reading.oneliners import LATE
@@ -25,7 +25,17 @@ _DEADLY = re.compile(
     r"|initialization failed|(?:[Ee]rror|[Ee]xception) in [\w ]*\bloop\b"
     r"|terminate called|Out of memory: Killed|oom-kill"
 )
+_INSTEAD = re.compile(
+    r"\((?:[\w.]*\.)?(\w+(?:Error|Exception): [^()]{1,200})\).{0,80}(?:fall(?:ing|s)? back|[Ii]gnor|[Ss]kip|[Uu]sing )"
+)
+"""A line that quotes an exception and says what is done instead."""
 _FATAL_CLASSES = (*LATE, FailureClass.NCCL_TIMEOUT_HANG, FailureClass.HOST_OOM_KILL, FailureClass.HANG)
+
+
+def handled(candidates: Sequence[Spotted], lines: Iterable[str]) -> list[Spotted]:
+    """Those of the candidates that a line quotes which says what was done instead."""
+    quoted = {found[1] for line in lines if (found := _INSTEAD.search(line[:2000]))}
+    return [c for c in candidates if f"{c.exception.rpartition('.')[2]}: {c.message}" in quoted]
 
 
 class Lives:

@@ -16,7 +16,7 @@ FAILURES: tuple[str, ...] = (
     r"(?:Error|Exception|Interrupt|OutOfResources|Exceeded|Timeout|Exit):? ",
     r"(?:Error|Exception|OutOfResources):?\s*$",
     r"(?:Error|Exception)\(['\"]",
-    r"[a-z](?:Failed|Unsupported|NotFound|Violation): ",
+    r"[a-z](?:Failed|Unsupported|NotFound|Violation): |with exception |ernel only supports",
     r"error loading model|failed to (?:load|allocate|create|initialize) |not compatible with the current PyTorch",
     r"while profiling|when profiling|kipping (?:tactic|kernel)",
     r"\bXid |MMU Fault|HSA_STATUS_ERROR|hipError",

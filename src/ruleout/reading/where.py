@@ -105,7 +105,7 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.KV_CACHE_ALLOC,
-        r"kv cache (?:memory|is needed|size)|available memory for the cache|memory pool|cache blocks"
+        r"kv cache (?:memory|is needed|size|shape)|available memory for the cache|memory pool|cache blocks|page size"
         r"|kv_cache_configs|llama_kv_cache|max seq len|maximum model length",
     ),
     (
@@ -113,13 +113,14 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
         r"load(?:ing)? (?:\w+ )?weights?|error loading model|llama_model_load|loaded_weight|weight_loader"
         r"|checkpoint shards|_load_w\d|load_model|load weight (?:begin|end)|load_tensors|safetensors"
         r"|missing tensor|into parameter|weight files|converting weights|into shape|starting to load model"
-        r"|create_weights",
+        r"|create_weights|size_per_partition|min_thread_[kn]",
     ),
     (
         S.DISTRIBUTED_INIT,
         r"init_process_group|init_torch_distributed|TCPStore|DistStoreError|DistNetworkError|client socket"
         r"|ncclCommInit|rendezvous|Init torch distributed|init_distributed|ncclUnhandledCudaError"
-        r"|ncclSystemError|distributed_init_method",
+        r"|ncclSystemError|distributed_init_method|NCCL error|unhandled (?:system|cuda) error|SeqNum=[1-9],"
+        r"|NCCL INFO|NCCL version|using nccl==",
     ),
     (
         S.CONCURRENCY,
@@ -146,14 +147,14 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     ),
     (
         S.MODEL_CONFIG,
-        r"model type|(?:selected|attention) backend\b|architecture|CONFIG_MAPPING|AutoConfig|config\.json"
+        r"model type|(?:selected|attention) backend\b|architecture|CONFIG_MAPPING|\w+Config\b|config\.json"
         r"|hf_config|ModelConfig|rope_(?:scaling|parameters|type)|tokenizer|attention backend|attn_?backend"
         r"|potential backends|quant_method|config_class",
     ),
     (
         S.INSTALL_IMPORT,
         r"No module named|cannot import name|undefined symbol|cannot open shared object|pip install"
-        r"|Failed to import|import error|common_ops",
+        r"|Failed to import|import error|common_ops|module '\S+' has no attribute|_OpNamespace|driver on your system",
     ),
 )
 """Words of a line."""

@@ -19,6 +19,9 @@ class Runner(Protocol):
     def run(self, trial: Mapping[str, Any], on_event: Callable[[Event], None]) -> list[Event]:
         """Runs a `ruleout.trial/1` to its end, calling back at each event; all its events, the last being `end`."""
 
+    def interrupt(self) -> None:
+        """Ends all trials that run in other threads, as a Ctrl-C does the one in the main thread; for good."""
+
     def recover(self, spool: Path) -> list[Event]:
         """Ends what an earlier run left behind in its spool, and gives back its events; harmless when repeated."""
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +24,7 @@ from ruleout.runners.base import Event, ended, merged, parse_event, read_events
 AGENT = ("-S", "-E", str(Path(__file__).resolve().parent.parent / "agent" / "agent.py"))
 EVENT_SCHEMA = "ruleout.event/1"
 PATIENCE_S = 10.0  # beyond the engine's grace, for an agent that was asked to stop
+LOOK_UP_S = 0.2  # how often a thread looks whether all is to end
 REAP_S = 90.0  # the time limits of reaping add up to less
 
 
@@ -30,6 +33,11 @@ class LocalRunner:
 
     def __init__(self, python: str = sys.executable) -> None:
         self.python = python
+        self._interrupted = threading.Event()
+
+    def interrupt(self) -> None:
+        """See `Runner.interrupt`."""
+        self._interrupted.set()
 
     def run(self, trial: Mapping[str, Any], on_event: Callable[[Event], None]) -> list[Event]:
         """See `Runner.run`. Interrupted, or if `on_event` raises, it ends the trial before that goes on upwards."""
@@ -69,7 +77,9 @@ class LocalRunner:
         with agent:
             try:
                 agent.say(json.dumps(dict(trial)).encode())
-                for event in agent.events():
+                # Only the main thread is told of a Ctrl-C by the system.
+                main = threading.current_thread() is threading.main_thread()
+                for event in agent.events(interrupted=None if main else self._interrupted):
                     events.append(event)
                     on_event(event)
             except BaseException:
@@ -130,13 +140,22 @@ class _Agent:
             self.stdin.write(line + b"\n")
             self.stdin.flush()
 
-    def events(self, seconds: float | None = None) -> Iterator[Event]:
-        """What it writes until it closes its output, or until that many seconds are over."""
-        until = None if seconds is None else time.monotonic() + seconds
+    def events(self, seconds: float | None = None, interrupted: threading.Event | None = None) -> Iterator[Event]:
+        """What it writes until it closes its output, or until that many seconds are over.
+
+        Raises KeyboardInterrupt once `interrupted` is set.
+        """
+        until = math.inf if seconds is None else time.monotonic() + seconds
         poll = select.poll()
         poll.register(self.stdout, select.POLLIN)
         while True:
-            if not poll.poll(None if until is None else max(0.0, until - time.monotonic()) * 1000):
+            if interrupted is not None and interrupted.is_set():
+                raise KeyboardInterrupt
+            left = max(0.0, until - time.monotonic())
+            wait = left if interrupted is None else min(left, LOOK_UP_S)
+            if not poll.poll(None if wait == math.inf else wait * 1000):
+                if wait < left:
+                    continue
                 return
             piece = os.read(self.stdout.fileno(), 1 << 16)
             if not piece:

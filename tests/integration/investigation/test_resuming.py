@@ -63,6 +63,9 @@ class FakeRunner:
             raise KeyboardInterrupt  # the trial ended while the Ctrl-C was under way
         return [*events]
 
+    def interrupt(self) -> None:
+        """Nothing runs in another thread."""
+
     def recover(self, spool: Path) -> list[Event]:
         return read_events(spool / "events.jsonl") or [{"kind": "end", "seq": 1, "reason": "reaped", "detail": "died"}]
 

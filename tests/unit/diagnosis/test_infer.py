@@ -95,3 +95,14 @@ def test_every_component_has_its_words_and_every_clue_moves_one() -> None:
     for clue in CLUES:
         assert clue.says
         assert any(weight > 0 for weight in clue.weights.values())
+
+
+def test_progress_bars_and_dumped_configurations_are_no_clues(tmp_path: Path) -> None:
+    error = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    bar = "Loading weights:  76%|####   | 63/83 [00:00<00:00, 99.9it/s, Materializing param=layers.3.mlp.experts.w2]"
+    dumped = [f'  "{name}": 1,' for name in ("rope_theta", "moe_size", "nextn", "mtp", "eagle", "rope_type", "x")]
+    plain = told(f"starting\n{error}", tmp_path).suspects
+    noisy = told("\n".join(["starting", bar, *dumped, error]), tmp_path).suspects
+    assert [(s.component, s.probability) for s in noisy] == [(s.component, s.probability) for s in plain]
+    picked = told(f'  "rope_theta": 1,\n{error}', tmp_path).suspects
+    assert [(s.component, s.probability) for s in picked] != [(s.component, s.probability) for s in plain]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.diagnose import diagnosed
 from ruleout.diagnosis.story.comparing import Seen, differences, of_run, refused, shared, varied
-from ruleout.diagnosis.story.good import without_common_warnings
 from ruleout.diagnosis.story.judging import Judgement, judged, sound, target_of
 from ruleout.diagnosis.story.levels import known_levels, untried
 from ruleout.diagnosis.story.trying import next_steps
 from ruleout.diagnosis.story.weighing import component_of, moves, weighed_by
+from ruleout.diagnosis.weights import against
 from ruleout.model import ChosenBy, Diagnosis, OutcomeKind, Suspect
 from ruleout.model.story import Levels, MaskedRun, RunFailure, Shared, Story, StoryRun, Target
 from ruleout.reading.diagnose import Run
@@ -78,8 +78,8 @@ def told(
     def weigh(found: Sequence[Suspect]) -> list[Suspect]:
         return weighed_by(found, moved)
 
-    known_bad = without_common_warnings(lead.diagnosis, [run for _, run in theirs])
-    answer = diagnosed(known_bad, lead.near, lead.lines, rules=rules, after=weigh)
+    bad = against(lead.diagnosis, [run for _, run in theirs]) if theirs else lead.diagnosis
+    answer = diagnosed(bad, lead.near, lead.lines, rules=rules, after=weigh)
     story = replace(story, shared=_by_suspicion(story.shared, known, answer.suspects))
     others = [s for n, s in enumerate(facts.seen) if n != facts.lead]
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -27,6 +28,35 @@ BITS_PER_TRIAL = 0.7
 CONFIRMING = 4
 
 
+@dataclass
+class _Running:
+    """A trial that is under way."""
+
+    changed: str
+    follower: StageFollower
+    doing: str = "starting"
+    answered: int = 0
+
+    def hear(self, event: Mapping[str, Any]) -> None:
+        """The agent reports."""
+        kind = event["kind"]
+        if kind == "ready":
+            self.doing = f"ready after {float(event.get('seconds') or 0):.0f} s, probing"
+        elif kind == "probe":
+            self.answered += 1
+            self.doing = f"probing ({self.answered} answered)"
+        elif kind in ("exit", "gathered"):
+            self.doing = "ended, gathering evidence" if kind == "exit" else "gathering evidence"
+        elif kind == "stopped":
+            self.doing = "stopped"
+
+    @property
+    def shown(self) -> str:
+        """What it changes and where it is."""
+        stage = self.follower.poll()
+        return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing}"
+
+
 class Progress:
     """A listener that shows progress on stderr. Use as a context manager."""
 
@@ -36,11 +66,9 @@ class Progress:
         self.budget_minutes = budget.minutes
         self.begun = time.monotonic()
         self.number = 0
-        self.now = self.doing = ""
-        self.steps = 0
+        self.running: dict[int, _Running] = {}
         self.assessment: Assessment | None = None
         self.done: list[Trial] = []
-        self.follower: StageFollower | None = None
         self.live = Live(get_renderable=self._render, console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Progress:
@@ -56,29 +84,20 @@ class Progress:
 
     def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
         """A trial is being launched."""
-        self.number, self.assessment, self.steps = number, assessment, 0
-        self.now = words.changes(configuration, self.case.baseline)
-        self.doing = "starting"
+        self.number, self.assessment = number, assessment
         patterns = stage_patterns(self.case, engine_named(self.case.engine))
-        self.follower = StageFollower(self.folder.trial(number) / LOG, patterns)
+        follower = StageFollower(self.folder.trial(number) / LOG, patterns)
+        self.running[number] = _Running(words.changes(configuration, self.case.baseline), follower)
 
     def event(self, number: int, event: Mapping[str, Any]) -> None:
         """The agent reports."""
-        kind = event["kind"]
-        if kind == "ready":
-            self.doing = f"ready after {float(event.get('seconds') or 0):.0f} s, probing"
-        elif kind == "probe":
-            self.steps += 1
-            self.doing = f"probing ({self.steps} answered)"
-        elif kind in ("exit", "gathered"):
-            self.doing = "ended, gathering evidence" if kind == "exit" else "gathering evidence"
-        elif kind == "stopped":
-            self.doing = "stopped"
+        if (running := self.running.get(number)) is not None:
+            running.hear(event)
 
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""
         self.done.append(trial)
-        self.doing = "choosing the next trial"
+        self.running.pop(trial.id, None)
         self.console.print(self._trial_line(trial), soft_wrap=not self.console.is_terminal)
 
     def interrupted(self) -> None:
@@ -103,12 +122,10 @@ class Progress:
 
     def _render(self) -> RenderableType:
         spent = words.minutes((time.monotonic() - self.begun) / 60)
-        stage = self.follower.poll() if self.follower is not None else None
         title = f"{self.case.name} · trial {self.number} of at most {self.most} · {spent}{self._left()}"
-        lines = [
-            Text(title, "bold"),
-            Text(f"  now      {self.now}   {f'{stage} ▸ ' if stage else ''}{self.doing}"),
-        ]
+        lines = [Text(title, "bold")]
+        now = [running.shown for running in list(self.running.values())] or ["choosing the next trial"]
+        lines += [Text(f"  {'' if index else 'now':<9}{text}") for index, text in enumerate(now)]
         if self.assessment is not None:
             for label, (claim, p) in zip(("leading", "", ""), top_claims(self.assessment), strict=False):
                 lines.append(Text(f"  {label:<9}{words.percent(p):>6} {claim}"))
