@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ruleout.model.configuration import Configuration
@@ -63,12 +64,16 @@ class Outcome:
         failure: what failed in this trial, the target or another; None for a clean one.
         reached: the furthest stage the trial came to.
         reason: the judgement in words.
+        effective: factors whose level the engine overrode, with the level that took effect (any text).
+        resolved: settings that the engine reported, by name, as it resolved them.
     """
 
     kind: OutcomeKind
     reached: Stage
     reason: str
     failure: Failure | None = None
+    effective: Mapping[str, str] = field(default_factory=dict)
+    resolved: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def masked(self) -> bool:
