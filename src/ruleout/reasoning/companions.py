@@ -6,9 +6,11 @@ another KV type; to tell the two apart, that setting has to be pinned or made a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ruleout.model import Case, Cause, OutcomeKind, Trial
+
+Settings = Sequence[Mapping[str, str]]
 
 
 def companions(case: Case, trials: Sequence[Trial], cause: Cause) -> tuple[str, ...]:
@@ -28,9 +30,13 @@ def companions(case: Case, trials: Sequence[Trial], cause: Cause) -> tuple[str, 
     if not failing or not clean:
         return ()
     names = sorted(set.intersection(*(set(settings) for settings in (*failing, *clean))))
-    return tuple(
-        name for name in names if _plain(name) not in own and not {s[name] for s in failing} & {s[name] for s in clean}
-    )
+    return tuple(name for name in names if _plain(name) not in own and _apart(name, failing, clean))
+
+
+def _apart(name: str, failing: Settings, clean: Settings) -> bool:
+    """The same wherever it fails, and never that where it is clean. What differs anyway goes along with nothing."""
+    values = {settings[name] for settings in failing}
+    return len(values) == 1 < len(failing) and values.isdisjoint(settings[name] for settings in clean)
 
 
 def _plain(name: str) -> str:
