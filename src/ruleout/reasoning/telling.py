@@ -166,7 +166,7 @@ class Teller:
         minutes = self.costs.of_rows(self.beliefs.space, rows, risk)
         changes = np.count_nonzero(rows, axis=1)
         closes = self._closes(rows, changes)
-        bits = np.maximum(1 - risk, CLOSING * closes) * told.bits
+        bits = (1 - risk + CLOSING * closes * risk) * told.bits
         value = bits / (minutes + OVERHEAD * self.costs.full) * (1 - CHANGE_PENALTY * changes)
         value[~closes & (risk > GAMBLE)] *= 0.1
         return Appraisal(told, risk, minutes, bits, value, closes)
