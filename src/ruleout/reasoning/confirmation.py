@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -30,6 +31,7 @@ CARRIES = 0.5
 UNTESTABLE, UNSETTLED = 0.9, 0.05
 BASELINE_RUNS = 3
 DRAWS = 24
+FULL_RUNS = 2
 
 
 def runs_needed(beliefs: Beliefs, group: int) -> int:
@@ -99,6 +101,10 @@ class Confirmer:
             yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
         if not self.causes and self._never_apart():
             yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
+        if not self.causes and (lacking := self._seldom_in_full()):
+            rows = self._rows_full(lacking)
+            share = sum(((rows[:, f] == level) / len(lacking) for f, level in lacking), np.zeros(len(rows)))
+            yield Missing(rows, "elsewhere: everything moved at once, to levels that were not", share)
         for cause in self.causes:
             if uncovered := self._uncovered(cause):
                 rows = self._rows_sufficient(cause)
@@ -269,6 +275,32 @@ class Confirmer:
         moved = self.seen.rows[self.seen.reproduced] != 0
         factors = [f for f in self.space.suspects if self._testable(f)]
         return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
+
+    def _seldom_in_full(self) -> list[tuple[int, int]]:
+        """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
+
+        Several causes at once look like none until all of them happen to be switched off together.
+        """
+        testable = [f for f in self.space.suspects if self._testable(f)]
+        rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
+        full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
+        few = {f: self.space.possible(f)[1:] for f in testable}
+        wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
+        return [
+            (f, int(level))
+            for i, f in enumerate(testable)
+            for level in few[f]
+            if (full[:, i] == level).sum() < wanted and self._runs_alone(f, int(level))
+        ]
+
+    def _rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
+        rows = []
+        for k in range(DRAWS):
+            row = self.proposer.everything_else(set())
+            for f, level in lacking[k % len(lacking) :] + lacking[: k % len(lacking)]:
+                row[f] = level
+            rows += [row, self.proposer.trimmed(row)]
+        return self._allowed(rows)
 
     def _rows_apart(self) -> IntArray:
         pairs = np.array(self._never_apart(), dtype=np.int64).reshape(-1, 2)

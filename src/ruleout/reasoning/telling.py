@@ -120,10 +120,9 @@ class Teller:
 
     def way_out(self, keep: dict[int, int]) -> Step | None:
         """For who only wants it to work: what is likeliest clean for its price and leaves alone what is to be kept."""
-        rows = self.improved(self.choice())
-        seen = self.beliefs.seen
-        kept = np.array([all(row[f] == level for f, level in keep.items()) and not seen.at(row).any() for row in rows])
-        rows = rows[kept.astype(np.bool_)]
+        rows = self.choice()
+        rows[:, list(keep)] = list(keep.values())
+        rows = self.proposer.allowed(rows)
         if not len(rows):
             return None
         this = self.appraised(rows)
@@ -167,7 +166,7 @@ class Teller:
         minutes = self.costs.of_rows(self.beliefs.space, rows, risk)
         changes = np.count_nonzero(rows, axis=1)
         closes = self._closes(rows, changes)
-        bits = np.maximum(1 - risk, CLOSING * closes) * told.bits
+        bits = (1 - risk + CLOSING * closes * risk) * told.bits
         value = bits / (minutes + OVERHEAD * self.costs.full) * (1 - CHANGE_PENALTY * changes)
         value[~closes & (risk > GAMBLE)] *= 0.1
         return Appraisal(told, risk, minutes, bits, value, closes)
@@ -236,7 +235,7 @@ class Teller:
                 company = rows[again].copy()
                 company[:, f] = 0
                 closes[again] = self.masks.risk(company) < SUSPECTED
-        return closes
+        return np.asarray(closes, dtype=np.bool_)
 
     def _unseen(self, rows: IntArray) -> IntArray:
         """How many levels of each row no informative trial has had, of those that may still be possible."""
