@@ -20,7 +20,7 @@ from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.space import FloatArray, IntArray
 
 LUCK = 0.01
-ODDS_OF_LUCK, PROBABILITY_OF_LUCK = 0.1, 0.002
+ODDS_OF_LUCK, PROBABILITY_OF_LUCK = 0.1, 0.004
 """That a clean trial was luck and another cause is the right one: the odds in the world in which the failure shows only
 sometimes, and the probability, from which more is asked. A verdict that holds only because failures are expected to
 show every time is none."""
@@ -99,12 +99,12 @@ class Confirmer:
         surprises = self._surprises()
         if len(surprises):
             yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
-        if not self.causes and self._never_apart():
-            yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
         if not self.causes and (lacking := self._seldom_in_full()):
             rows = self._rows_full(lacking)
             share = sum(((rows[:, f] == level) / len(lacking) for f, level in lacking), np.zeros(len(rows)))
             yield Missing(rows, "elsewhere: everything moved at once, to levels that were not", share)
+        if not self.causes and self._never_apart():
+            yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
         for cause in self.causes:
             if uncovered := self._uncovered(cause):
                 rows = self._rows_sufficient(cause)

@@ -27,7 +27,7 @@ CLOSING = 0.4
 GIVEN_UP = 4
 """Trials of a level, all masked, after which it is left alone."""
 HOPELESS, GAMBLE, SUSPECTED = 0.9, 0.5, 0.1
-ENOUGH = 0.05
+ENOUGH = 0.02
 """Where it cannot become sure, because something cannot be run, what else is this unlikely is not pursued."""
 CLIMBERS, CLIMBS = 12, 8
 """Rows that are bettered change by change, and the most changes."""
