@@ -29,8 +29,8 @@ GIVEN_UP = 4
 HOPELESS, GAMBLE, SUSPECTED = 0.9, 0.5, 0.1
 ENOUGH = 0.02
 """Where it cannot become sure, because something cannot be run, what else is this unlikely is not pursued."""
-CLIMBERS, CLIMBS = 12, 8
-"""Rows that are bettered change by change, and the most changes."""
+CLIMBERS, CLIMBS, NEIGHBOURS = 12, 8, 900
+"""Rows that are bettered change by change, the most changes, and how many rows are looked at for one change of all."""
 OVERHEAD = 2.0
 """What every trial costs besides its run, in whole trials: a launch that is masked early is not free."""
 CHANGE_PENALTY = 0.004
@@ -136,8 +136,9 @@ class Teller:
     def improved(self, rows: IntArray) -> IntArray:
         """These rows and what the best of them lead to, one change at a time, as long as it tells more."""
         value = self.appraised(rows).value
-        climbing = rows[np.argsort(-value, kind="stable")[:CLIMBERS]]
-        height = np.sort(-value)[:CLIMBERS] * -1
+        climbers = max(4, min(CLIMBERS, NEIGHBOURS // max(1, int(self.beliefs.space.settable.sum()))))
+        climbing = rows[np.argsort(-value, kind="stable")[:climbers]]
+        height = np.sort(-value)[:climbers] * -1
         found = [rows]
         for _ in range(CLIMBS):
             near = [self.proposer.neighbours(row) for row in climbing]
