@@ -77,7 +77,15 @@ failures = st.builds(
     several(evidence),
     several(evidence),
 )
-outcomes = st.builds(Outcome, st.sampled_from(OutcomeKind), st.sampled_from(Stage), text, st.none() | failures)
+outcomes = st.builds(
+    Outcome,
+    st.sampled_from(OutcomeKind),
+    st.sampled_from(Stage),
+    text,
+    st.none() | failures,
+    mapping(text),
+    mapping(text),
+)
 trials = st.builds(Trial, whole, configurations, text, st.none() | outcomes, number, text)
 factors = st.builds(
     Factor,

@@ -108,7 +108,7 @@ def judged(case: Case, target: Failure, log: Given, source: str) -> Outcome:
         reason,
         failure,
         replaced(case, log.configuration, diagnosis.settings),
-        resolved(diagnosis.settings),
+        resolved(diagnosis),
     )
 
 

@@ -18,10 +18,10 @@ from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_wh
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
 from ruleout.investigation.launching import Prepared, prepare
-from ruleout.investigation.listener import Listener
+from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
-from ruleout.investigation.settings import replaced, resolved, settings_in
+from ruleout.investigation.settings import read_settings, replaced, resolved
 from ruleout.model import Case, Configuration, MissingError, Trial
 from ruleout.reasoning import Assessment
 from ruleout.runners.base import Event, Runner
@@ -45,31 +45,25 @@ class Conductor:
         self.engine, self.runner, self.listener = engine, runner, listener
         self.cwd = Path(journal.cwd or ".")
 
-    def trial(
-        self,
-        configuration: Configuration,
-        purpose: str,
-        assessment: Assessment | None = None,
-        without: frozenset[str] = frozenset(),
-    ) -> Trial:
-        """Launch a configuration, with these flags taken off the command, and judge it.
+    def trial(self, plan: Plan, assessment: Assessment | None = None) -> Trial:
+        """Launch a plan and judge what came of it.
 
         Raises:
             MissingError: it could not even be launched, or the disk is full.
             UsageError: a factor cannot be set on this command.
         """
-        launched = self._launched(configuration, purpose, assessment, without)
+        launched = self._launched(plan, assessment)
         return self._ended(launched, self._run(launched))
 
-    def batch(self, steps: Sequence[tuple[Configuration, str]], assessment: Assessment | None = None) -> None:
-        """Launch several configurations at once, and judge them in the order in which they were planned.
+    def batch(self, plans: Sequence[Plan], assessment: Assessment | None = None) -> None:
+        """Launch several at once, and judge them in the order in which they were planned.
 
         Raises as `trial` does; what has ended by then is judged. A Ctrl-C ends all of them.
         """
-        if len(steps) == 1:
-            self.trial(*steps[0], assessment)
+        if len(plans) == 1:
+            self.trial(plans[0], assessment)
             return
-        launched = [self._launched(configuration, purpose, assessment) for configuration, purpose in steps]
+        launched = [self._launched(plan, assessment) for plan in plans]
         with ThreadPoolExecutor(len(launched), "trial") as pool:
             running = [pool.submit(self._run, one) for one in launched]
             try:
@@ -86,21 +80,16 @@ class Conductor:
         if problems:
             raise problems[0]
 
-    def _launched(
-        self,
-        configuration: Configuration,
-        purpose: str,
-        assessment: Assessment | None,
-        without: frozenset[str] = frozenset(),
-    ) -> _Launched:
+    def _launched(self, plan: Plan, assessment: Assessment | None) -> _Launched:
         """A trial that is written down and may be launched now."""
         number = self.journal.next_number
         require_room(self.folder.path)
-        case = self._case(without)
-        prepared = prepare(case, self.engine, configuration, number, self.folder.trial(number), self.cwd)
-        self.journal.planned(number, configuration, purpose, prepared.token, tuple(sorted(without)))
-        self.listener.started(number, configuration, purpose, assessment)
-        return _Launched(number, case, configuration, prepared)
+        case = self._case(plan.without)
+        prepared = prepare(case, self.engine, plan.configuration, number, self.folder.trial(number), self.cwd)
+        without = tuple(sorted(plan.without))
+        self.journal.planned(number, plan.configuration, plan.purpose, prepared.token, without, plan.why)
+        self.listener.started(number, plan, assessment)
+        return _Launched(number, case, plan.configuration, prepared)
 
     def _run(self, launched: _Launched) -> list[Event]:
         return launched.prepared.run(self.runner, lambda event: self.listener.event(launched.number, event))
@@ -155,8 +144,10 @@ class Conductor:
     def _judged(self, number: int, run: Run) -> Trial:
         outcome = judge(self.journal.target, run, self.case.target)
         configuration = self.journal.open[number].configuration
-        settings = settings_in(self.folder.path / self.folder.log(number))
-        outcome = replace(outcome, effective=replaced(self.case, configuration, settings), resolved=resolved(settings))
+        told = read_settings(self.folder.path / self.folder.log(number))
+        if told is not None:
+            effective = replaced(self.case, configuration, told.settings)
+            outcome = replace(outcome, effective=effective, resolved=resolved(told))
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
         self.listener.finished(trial)
         return trial

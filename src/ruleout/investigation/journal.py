@@ -20,6 +20,7 @@ class _Planned:
     purpose: str
     token: str
     without: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
 
 
 @dataclass
@@ -120,11 +121,17 @@ class Journal:
         self.add("suspicion", suspicion=to_json(found))
 
     def planned(
-        self, number: int, configuration: Configuration, purpose: str, token: str, without: tuple[str, ...] = ()
+        self,
+        number: int,
+        configuration: Configuration,
+        purpose: str,
+        token: str,
+        without: tuple[str, ...] = (),
+        why: tuple[str, ...] = (),
     ) -> None:
-        """A trial is about to be launched, with these flags taken off its command."""
-        body = {"without": list(without)} if without else {}
-        self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token, **body)
+        """A trial is about to be launched, with these flags taken off its command, and for these reasons."""
+        more = {name: list(value) for name, value in (("without", without), ("why", why)) if value}
+        self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token, **more)
 
     def finished(self, number: int, outcome: Outcome, minutes: float, log: str) -> Trial:
         """A trial was judged."""
@@ -154,7 +161,11 @@ class Journal:
             self._leaders.append((trial, body["claim"], body["probability"]))
         elif kind == "planned" and trial is not None:
             self.open[trial] = _Planned(
-                Configuration(body["configuration"]), body["purpose"], body["token"], tuple(body.get("without", ()))
+                Configuration(body["configuration"]),
+                body["purpose"],
+                body["token"],
+                tuple(body.get("without", ())),
+                tuple(body.get("why", ())),
             )
             self._last = max(self._last, trial)
             self._tokens[trial] = body["token"]
@@ -163,8 +174,9 @@ class Journal:
         elif kind == "finished" and trial is not None:
             plan = self.open.pop(trial)
             outcome = from_json(Outcome, body["outcome"])
+            minutes = round(body["minutes"], 4)
             self._trials[trial] = Trial(
-                trial, plan.configuration, plan.purpose, outcome, round(body["minutes"], 4), body["log"], plan.without
+                trial, plan.configuration, plan.purpose, outcome, minutes, body["log"], plan.without, plan.why
             )
         elif kind == "marked" and trial is not None:
             self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

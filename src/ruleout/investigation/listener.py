@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ruleout.model import Configuration, Trial
 from ruleout.reasoning import Assessment
 
 
+@dataclass(frozen=True)
+class Plan:
+    """A trial to make: with these flags taken off the command; `why` is the arithmetic of the choice, in sentences."""
+
+    configuration: Configuration
+    purpose: str
+    without: frozenset[str] = frozenset()
+    why: tuple[str, ...] = ()
+
+
 class Listener(Protocol):
     """What is told while an investigation runs."""
 
-    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+    def started(self, number: int, plan: Plan, assessment: Assessment | None) -> None:
         """A trial is being launched. `assessment` is None while the baseline has not failed yet."""
 
     def event(self, number: int, event: Mapping[str, Any]) -> None:
@@ -28,7 +39,7 @@ class Listener(Protocol):
 class Silent:
     """Watches nothing."""
 
-    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+    def started(self, number: int, plan: Plan, assessment: Assessment | None) -> None:
         """Nothing."""
 
     def event(self, number: int, event: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from ruleout.investigation.conducting import Conductor
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.launching import refuse_elsewhere
-from ruleout.investigation.listener import Listener
+from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.suspecting import explained, suspicion, to_test
@@ -35,7 +35,7 @@ from ruleout.model import (
     Workaround,
 )
 from ruleout.model.codec import to_json
-from ruleout.reasoning import Assessment, assess, conclude, leading_claim
+from ruleout.reasoning import Assessment, Step, assess, assess_batch, conclude, leading_claim
 from ruleout.runners.base import Runner
 
 BASELINE_RUNS = 5
@@ -86,13 +86,13 @@ class Investigation:
     def _trials(self, budget: Budget) -> Verdict:
         while True:
             trials = self.journal.evidence
-            assessment, step, purpose = None, None, ""
+            assessment: Assessment | None = None
             if self.journal.target is None:
                 if self.reduce and raise_load(self.case, self.journal):
                     continue
                 if (verdict := self._baseline_verdict(trials)) is not None:
                     return verdict
-                step, purpose = self.case.baseline, "the baseline"
+                plans = [Plan(self.case.baseline, "the baseline")]
             elif log := next((one for one in self.given if one.digest not in self.journal.taken), None):
                 self.conductor.take(log)
                 continue
@@ -102,17 +102,30 @@ class Investigation:
                     verdict = self._conclude(assessment, VerdictStatus.WORKAROUND)
                     # The reasoning asks for more clean runs where the failure may be rare; here the first one is it.
                     return verdict if verdict.workarounds else replace(verdict, workarounds=found)
-                advised = to_test(self.case, self._suspicion(), trials)
-                if advised is not None:
-                    step, purpose = advised, ADVISED
-                elif assessment.step is not None:
-                    step, purpose = assessment.step.configuration, assessment.step.purpose
-            if step is None:
+                plans = self._plans(trials, assessment, self._room(budget))
+            if not plans:
                 return self._conclude(assessment, None)
             minutes = assessment.step.minutes if assessment is not None and assessment.step is not None else 0.0
             if _spent(budget, trials, minutes):
                 return self._conclude(assessment, VerdictStatus.EXHAUSTED)
-            self.conductor.trial(step, purpose, assessment)
+            self.conductor.batch(plans, assessment)
+
+    def _plans(self, trials: tuple[Trial, ...], assessment: Assessment, most: int) -> list[Plan]:
+        """What to launch next, as many at once as there are workers, at most `most`; nothing when all is told."""
+        advised = to_test(self.case, self._suspicion(), trials)
+        if advised is not None:
+            return [Plan(advised, ADVISED)]
+        if assessment.step is None:
+            return []
+        steps: Sequence[Step] = [assessment.step]
+        if most > 1:
+            steps = assess_batch(self.case, trials, most, priors=self._suspicion().priors)
+        return [Plan(step.configuration, step.purpose, why=_arithmetic(step)) for step in steps]
+
+    def _room(self, budget: Budget) -> int:
+        """How many trials may run at once: by the workers, and by what is left of the budget."""
+        left = (budget.trials or DEFAULT_TRIALS) - len(self.journal.trials)
+        return max(1, min(self.case.workers, left))
 
     def _suspicion(self) -> Suspicion:
         """What the log of the first trial that showed the target makes likely; read once, then kept."""
@@ -152,7 +165,7 @@ class Investigation:
                     if _spent(budget, self.journal.trials, 0.0):
                         raise NoMoreTrials
                     try:
-                        known.append(self.conductor.trial(self.case.baseline, SMALLEST, without=off))
+                        known.append(self.conductor.trial(Plan(self.case.baseline, SMALLEST, off)))
                     except UsageError:
                         return None  # without these it cannot even be launched
                 outcome = known[attempt].outcome
@@ -216,6 +229,10 @@ def check_launches(case: Case, engine: Engine) -> None:
     for configuration in rows:
         engine.launch(case, configuration)
         engine.requests(case, configuration)
+
+
+def _arithmetic(step: Step) -> tuple[str, ...]:
+    return step.explanation.words() if step.explanation is not None else ()
 
 
 def _spent(budget: Budget, trials: tuple[Trial, ...], minutes: float) -> bool:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ruleout.model import ABSENT, PRESENT, Case, Factor, Mechanism
-from ruleout.model.diagnosis import ChosenBy, Setting
+from ruleout.diagnosis.story.factors import values
+from ruleout.model import ABSENT, PRESENT, Case, ChosenBy, Diagnosis, Factor, Mechanism, Setting
 from ruleout.reading.diagnose import Stream, read_facts
 
 HEAD = 8 << 20
@@ -20,24 +20,25 @@ HEAD = 8 << 20
 OPEN = frozenset({ABSENT, PRESENT, "auto", "default", "none", ""})
 """Levels that leave the choice to the engine, or that are no value."""
 UNTOLD = "?"
-LONGEST = 80
-"""Longer values are dumps of structures, which differ from run to run and tell nothing apart."""
+_MEASURED = re.compile(r"-?\d{4,}|-?\d*\.\d+")
+"""Sizes and shares that an engine works out from the memory it finds: they differ from run to run."""
 _SPELLINGS = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "fp8": "fp8e4m3"}
 
 
-def settings_in(log: Path) -> tuple[Setting, ...]:
-    """The settings that a trial's log tells of; none where there is no log."""
+def read_settings(log: Path) -> Diagnosis | None:
+    """What a trial's log tells of its settings; None where there is no log."""
     try:
         with log.open("rb") as stream:
             head = stream.read(HEAD)
     except OSError:
-        return ()
-    return read_facts([Stream(log.name, io.BytesIO(head))]).settings if head else ()
+        return None
+    return read_facts([Stream(log.name, io.BytesIO(head))]) if head else None
 
 
-def resolved(settings: Sequence[Setting]) -> dict[str, str]:
-    """The values in effect, by name."""
-    return {s.name: s.resolved for s in settings if s.resolved is not None and len(s.resolved) <= LONGEST}
+def resolved(run: Diagnosis) -> dict[str, str]:
+    """The settings in effect by which trials may be compared: no names, paths, ports, and nothing that was measured."""
+    known = {setting.name for setting in run.settings if setting.resolved is not None}
+    return {name: v.text for name, v in values(run).items() if name in known and not _measured(v.text)}
 
 
 def replaced(case: Case, configuration: Mapping[str, str], settings: Sequence[Setting]) -> dict[str, str]:
@@ -56,6 +57,10 @@ def replaced(case: Case, configuration: Mapping[str, str], settings: Sequence[Se
         if not same(level, in_effect):
             found[factor.name] = next((known for known in factor.levels if same(known, in_effect)), in_effect)
     return found
+
+
+def _measured(value: str) -> bool:
+    return _MEASURED.fullmatch(value) is not None
 
 
 def setting_name(factor: Factor) -> str:

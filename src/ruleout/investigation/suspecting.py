@@ -40,12 +40,13 @@ def suspicion(case: Case, log: Path) -> Suspicion:
     suspects = diagnosed(run.diagnosis, run.near, run.lines).suspects
     told = priors(suspects, case.factors)
     warned = [Evidence(w.source, w.line, w.text) for w in run.diagnosis.warnings]
-    chosen = [s for s in run.diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
+    engines = {s.name for s in run.diagnosis.settings if s.chosen_by is ChosenBy.ENGINE}
+    chosen = {name: value for name, value in resolved(run.diagnosis).items() if name in engines}
     return Suspicion(
         suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
         _advised(case, warned),
-        resolved(chosen),
+        chosen,
     )
 
 

@@ -98,6 +98,7 @@ class Trial:
         outcome: None while it has not been judged.
         minutes: what it took, as measured or as the command reported it.
         log: path of the server's log, relative to the folder of the investigation.
+        why: the arithmetic of the choice, in sentences.
         without: flags that were taken off the command besides, to find the smallest one that fails.
     """
 
@@ -108,3 +109,4 @@ class Trial:
     minutes: float = 0.0
     log: str = ""
     without: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()

@@ -7,12 +7,14 @@ the group: the factors of each cause, whichever of their levels carry the fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ruleout.reasoning.hypotheses import ANOTHER, CAUSES, FACTORS, enumerate_all
+from ruleout.reasoning.hypotheses import ANOTHER, CAUSES, FACTORS, enumerate_all, set_key
+from ruleout.reasoning.leanings import leanings
 from ruleout.reasoning.literals import Literals, literals, pack
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
@@ -61,7 +63,15 @@ class Beliefs:
 
     def marginal(self, factor: int) -> float:
         """The probability that a factor takes part."""
-        return float(sum(p for g, p in zip(self.groups, self.of_group, strict=True) if any(factor in c for c in g)))
+        return float(self._marginals[factor])
+
+    @cached_property
+    def _marginals(self) -> FloatArray:
+        total = np.zeros(len(self.space))
+        for place in self.conjunctions.reshape(len(self.conjunctions), -1).T:  # no factor is in two places
+            has = place >= 0
+            total += np.bincount(self.table.factor[place[has]], self.probability[has], minlength=len(total))
+        return total
 
     def manifest_rate(self, group: int) -> float:
         """The expected rate at which a group's causes show when active."""
@@ -72,6 +82,14 @@ class Beliefs:
         """The probability, given the group, that its causes show every time."""
         here = self.group == group
         return float((self.always[here] * self.probability[here]).sum() / self.probability[here].sum())
+
+    def owed_to_luck(self, group: int) -> tuple[float, float]:
+        """Of other groups, by which a clean trial was luck: the probability, and the odds against this group if the
+        failure shows only sometimes."""
+        luck = (self.group != group) & (self.always == 0)
+        mine = float((self.probability * (1 - self.always))[self.group == group].sum())
+        rivals = float(self.probability[luck].sum())
+        return rivals, rivals / max(mine, 1e-300)
 
     def showings(self, group: int) -> tuple[float, float]:
         """On how many reproduced and on how many clean trials a group's causes were active, as expected."""
@@ -103,19 +121,23 @@ class Beliefs:
         if ELSEWHERE in self.groups:
             active[kind == self.groups.index(ELSEWHERE)] = 1.0
         if OTHER_SHAPE in self.groups:
-            active[kind == self.groups.index(OTHER_SHAPE)] = self._own_rate(rows)
+            active[kind == self.groups.index(OTHER_SHAPE)] = self.own_rate(rows)
         return active
 
-    def _own_rate(self, rows: IntArray) -> FloatArray:
+    def own_rate(self, rows: IntArray) -> FloatArray:
         """What another shape expects: of a configuration that was seen, its own rate; of a new one, anything."""
         same = (rows[:, None, :] == self.seen.rows[None, :, :]).all(axis=2)
         failed, passed = same @ self.seen.reproduced.astype(np.int64), same @ self.seen.clean.astype(np.int64)
         return np.asarray((failed + 1) / (failed + passed + 2), dtype=np.float64)
 
 
-def weigh(space: Space, seen: Observations) -> Beliefs:
-    """The posterior after these observations. Trials that were masked say nothing here."""
+def weigh(space: Space, seen: Observations, priors: Mapping[str, float] | None = None) -> Beliefs:
+    """The posterior after these observations. Trials that were masked say nothing here.
+
+    `priors`: of some factors, the probability that they take part in a cause, by name.
+    """
     table = literals(space, seen)
+    table = replace(table, weight=table.weight + leanings(space, priors or {})[table.factor])
     informative = seen.informative
     reproduced = pack(seen.reproduced[informative][None, :])[0]
     clean = pack(seen.clean[informative][None, :])[0]
@@ -131,9 +153,9 @@ def _grouped(table: Literals, conjunctions: IntArray) -> tuple[tuple[Group, ...]
     factors = conjunctions
     if len(table):
         factors = np.where(conjunctions >= 0, table.factor[np.maximum(conjunctions, 0)], conjunctions)
-    unique, inverse = np.unique(factors.reshape(len(factors), -1), axis=0, return_inverse=True)
+    _, first, inverse = np.unique(set_key(factors), return_index=True, return_inverse=True)
     index: dict[Group, int] = {}
-    number = [index.setdefault(_group(row), len(index)) for row in unique]
+    number = [index.setdefault(_group(row), len(index)) for row in factors[first].reshape(len(first), -1)]
     return tuple(index), np.array(number, dtype=np.int64)[np.asarray(inverse).reshape(-1)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ruleout.model import Case
 from ruleout.reasoning.beliefs import OTHER_SHAPE, Beliefs
 from ruleout.reasoning.masks import Masks
-from ruleout.reasoning.space import BoolArray, FloatArray, IntArray, Space
+from ruleout.reasoning.space import BoolArray, FloatArray, IntArray
 
 LEADERS = 8
 DRAWS = 5
@@ -25,31 +25,44 @@ class Proposer:
 
     def __init__(self, case: Case, beliefs: Beliefs, masks: Masks, rng: np.random.Generator) -> None:
         self.space, self.beliefs, self.masks, self.rng = beliefs.space, beliefs, masks, rng
-        self._never = [{self.space.names.index(f): _level(self.space, f, v) for f, v in n.items()} for n in case.never]
-        self._movable = np.flatnonzero(self.space.sizes > 1)
+        self._never = [{self.space.names.index(f): self.space.level(f, v) for f, v in n.items()} for n in case.never]
+        self._movable = np.flatnonzero(self.space.settable > 1)
         self._appeal = self._level_appeal()
         self._cheap = self._kept_by_proxies()
 
     def candidates(self) -> IntArray:
         """Rows to choose from, without repetitions, none of them forbidden or known to be masked."""
         rows = [*self._singles(), *self._about_leaders(), *self._shares(), *self._from_clean()]
-        rows += [self.trimmed(row) for row in rows]
         rows += [self.cheaply(row) for row in rows if self._cheap is not None]
         return self.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)))
 
     def allowed(self, rows: IntArray, repeat: bool = False) -> IntArray:
-        """The rows that may be run; with `repeat`, those that were informative before may be run again."""
+        """The rows that may be run, each once; with `repeat`, informative ones may be run again."""
         if not len(rows):
             return rows.reshape(0, len(self.space))
         rows = np.unique(rows, axis=0)
+        return rows[self.may_run(rows, repeat)]
+
+    def may_run(self, rows: IntArray, repeat: bool = False) -> BoolArray:
+        """Which rows are neither forbidden nor known: to be masked or, without `repeat`, at all."""
         keep = np.ones(len(rows), dtype=np.bool_)
         for never in self._never:
             keep &= ~np.all([rows[:, f] == level for f, level in never.items()], axis=0)
         seen = self.beliefs.seen
-        done = seen.rows[~seen.informative] if repeat else seen.rows
+        overridden = (seen.rows != seen.requested).any(axis=1)  # asking for it again would again do something else
+        done = seen.requested[~seen.informative | overridden] if repeat else seen.requested
         for row in done:
             keep &= (rows != row).any(axis=1)
-        return rows[keep]
+        return keep
+
+    def neighbours(self, row: IntArray) -> IntArray:
+        """All rows that differ from this one in one factor."""
+        changes = [(f, level) for f in self.space.suspects for level in range(int(self.space.settable[f]))]
+        factor, level = np.array(changes, dtype=np.int64).reshape(-1, 2).T
+        factor, level = factor[row[factor] != level], level[row[factor] != level]
+        near = np.repeat(row[None, :], len(factor), axis=0)
+        near[np.arange(len(factor)), factor] = level
+        return near
 
     def cheaply(self, row: IntArray) -> IntArray:
         """The row with the proxies as they were seen to keep the failure."""
@@ -93,27 +106,30 @@ class Proposer:
 
     def alone(self, f: int) -> list[IntArray]:
         """One factor moved by itself, to each of its levels."""
-        rows = np.zeros((int(self.space.sizes[f]) - 1, len(self.space)), dtype=np.int64)
-        rows[:, f] = np.arange(1, self.space.sizes[f])
+        rows = np.zeros((int(self.space.settable[f]) - 1, len(self.space)), dtype=np.int64)
+        rows[:, f] = np.arange(1, self.space.settable[f])
         return list(rows)
 
     def _level_appeal(self) -> list[FloatArray]:
-        """How much each level invites: unseen ones more, blamed ones less, the baseline not at all."""
+        """How much each level invites, cumulated: unseen ones more, blamed ones less, the baseline not at all."""
         seen = self.beliefs.seen
         appeal = []
         for f in range(len(self.space)):
-            levels = np.arange(self.space.sizes[f])
+            levels = np.arange(self.space.settable[f])
             rows = np.zeros((len(levels), len(self.space)), dtype=np.int64)
             rows[:, f] = levels
             weight = np.maximum(1 - self.masks.risk(rows), 1e-3) ** 2
+            weight[[level for g, level in self.space.impossible if g == f]] = 0.0
             tried = np.array([((seen.rows[:, f] == level) & seen.informative).any() for level in levels], dtype=bool)
             weight = np.where(tried, 0.35 * weight, weight)
             weight[0] = 0.0
-            appeal.append(weight / weight.sum() if weight.sum() else weight)
+            total = np.cumsum(weight) / weight.sum() if weight.sum() else np.ones(len(weight))
+            total[-1] = 1.0
+            appeal.append(total)
         return appeal
 
     def _draw(self, f: int) -> int:
-        return int(self.rng.choice(len(self._appeal[f]), p=self._appeal[f]))
+        return int(np.searchsorted(self._appeal[f], self.rng.random(), side="right"))
 
     def _singles(self) -> list[IntArray]:
         return [row for f in self.space.suspects for row in self.alone(f)]
@@ -157,7 +173,3 @@ class Proposer:
                 back: BoolArray = self.rng.random(len(clean)) < 0.5
                 rows.append(np.where(back, 0, clean))
         return rows
-
-
-def _level(space: Space, factor: str, level: str) -> int:
-    return space.levels[space.names.index(factor)].index(level)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -18,13 +20,18 @@ from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.space import FloatArray, IntArray
 
 LUCK = 0.01
+ODDS_OF_LUCK, PROBABILITY_OF_LUCK = 0.1, 0.004
+"""That a clean trial was luck and another cause is the right one: the odds in the world in which the failure shows only
+sometimes, and the probability, from which more is asked. A verdict that holds only because failures are expected to
+show every time is none."""
 SURELY_ALWAYS = 0.9
 NEARLY_ALWAYS = 0.75
 MOST_RUNS = 30
 CARRIES = 0.5
-UNTESTABLE = 0.9
+UNTESTABLE, UNSETTLED = 0.9, 0.05
 BASELINE_RUNS = 3
 DRAWS = 24
+FULL_RUNS = 2
 
 
 def runs_needed(beliefs: Beliefs, group: int) -> int:
@@ -44,10 +51,19 @@ def runs_needed(beliefs: Beliefs, group: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """A confirming trial that is still to be made: rows that would do, the better ones first, and what for."""
+    """A confirming trial that is still to be made: rows that would do, the better ones first, and what for.
+
+    `share` says of each row how much of what is missing it would confirm.
+    """
 
     rows: IntArray
     purpose: str
+    shares: FloatArray | None = None
+
+    @property
+    def share(self) -> FloatArray:
+        """How much of what is missing each row would confirm."""
+        return np.full(len(self.rows), 0.2) if self.shares is None else self.shares
 
 
 class Confirmer:
@@ -83,11 +99,22 @@ class Confirmer:
         surprises = self._surprises()
         if len(surprises):
             yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
+        if not self.causes and (lacking := self._seldom_in_full()):
+            rows = self._rows_full(lacking)
+            share = sum(((rows[:, f] == level) / len(lacking) for f, level in lacking), np.zeros(len(rows)))
+            yield Missing(rows, "elsewhere: everything moved at once, to levels that were not", share)
         if not self.causes and self._never_apart():
             yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
         for cause in self.causes:
-            if self._uncovered(cause):
-                yield Missing(self._rows_sufficient(cause), f"sufficient: {self._name(cause)} alone, the rest moved")
+            if uncovered := self._uncovered(cause):
+                rows = self._rows_sufficient(cause)
+                share = (rows[:, sorted(uncovered)] != 0).mean(axis=1)
+                yield Missing(rows, f"sufficient: {self._name(cause)} alone, the rest moved", share)
+        for cause in self.causes:
+            for f in cause:
+                if unsettled := self._unsettled(f):
+                    rows, share = self._rows_levels(cause, f, unsettled)
+                    yield Missing(rows, f"level: does {self.space.names[f]} at another level carry it?", share)
         if not self._complete():
             yield Missing(self._rows_complete(), "complete: the baseline with only the cause neutralised")
         for cause in self.causes:
@@ -97,6 +124,23 @@ class Confirmer:
                     yield Missing(
                         self._rows_necessary(cause, f), f"necessary: {name} moved, all else as where it fails"
                     )
+
+        for cause in self.causes:
+            for f in cause:
+                if ends := self._change_seen_once(f):
+                    rows, share = self._rows_levels(cause, f, dict.fromkeys(ends, 0.5))
+                    yield Missing(rows, f"again: where {self.space.names[f]} begins or ceases to fail", share)
+
+    def once_more(self) -> Missing | None:
+        """What was clean once more, as long as luck may have made the causes; None when it cannot have."""
+        if not self.causes:
+            return None
+        probability, odds = self.beliefs.owed_to_luck(self.group)
+        if odds < ODDS_OF_LUCK or probability < PROBABILITY_OF_LUCK:
+            return None
+        off = [i for i in self._clean_rows(1) if all(self._neutralised(self.seen.rows[i], c) for c in self.causes)]
+        rows = self._allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
+        return Missing(rows, "again: once may be luck, if the failure shows only sometimes")
 
     def baseline_again(self) -> Missing | None:
         """The baseline once more; None when it has failed again after everything else."""
@@ -124,11 +168,7 @@ class Confirmer:
 
     def _is_sufficient(self, row: IntArray, cause: tuple[int, ...]) -> bool:
         others = [c for c in self.causes if c != cause]
-        return (
-            all(row[f] == 0 for f in cause)
-            and all(self._neutralised(row, c) for c in others)
-            and (bool(np.flatnonzero(row).size) or len(self.space.suspects) == len(self.factors))
-        )
+        return all(row[f] == 0 for f in cause) and all(self._neutralised(row, c) for c in others)
 
     def _sufficient_rows(self, cause: tuple[int, ...]) -> list[int]:
         return [int(i) for i in np.flatnonzero(self.seen.reproduced) if self._is_sufficient(self.seen.rows[i], cause)]
@@ -157,8 +197,7 @@ class Confirmer:
         return set(self.factors)  # nothing else to move, and still it has to be seen
 
     def _testable(self, f: int) -> bool:
-        rows = np.zeros((int(self.space.sizes[f]) - 1, len(self.space)), dtype=np.int64)
-        rows[:, f] = np.arange(1, self.space.sizes[f])
+        rows = np.array(self.proposer.alone(f)).reshape(-1, len(self.space))
         return bool((self.proposer.masks.risk(rows) < UNTESTABLE).any())
 
     def _necessary(self, cause: tuple[int, ...], f: int) -> list[int]:
@@ -180,12 +219,40 @@ class Confirmer:
         return [*named, *(i for i in others if i not in named)]
 
     def _complete(self) -> list[int]:
-        # Twice at least: it is what a person will do, and one clean run may be luck.
-        for i in self._clean_rows(max(2, self.runs)):
+        for i in self._clean_rows(self.runs):
             moved = {int(f) for f in np.flatnonzero(self.seen.rows[i])}
             if moved and moved <= self.factors and all(len(moved & set(c)) == 1 for c in self.causes):
                 return [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[i]))]
         return []
+
+    def _unsettled(self, f: int) -> dict[int, float]:
+        """Levels of which it is to be known whether they carry, with the chance that they do: of ordered ones each that
+        can be run, of others those that a failing trial had."""
+        ordered = self.space.place[f] is not None
+        failed = set(self.seen.rows[self.seen.reproduced, f].tolist())
+        return {
+            level: float(self.carry[f][level])
+            for level in range(1, int(self.space.settable[f]))
+            if UNSETTLED < self.carry[f][level] < 1 - UNSETTLED
+            and (level in failed or (ordered and self._runs_alone(f, level)))
+        }
+
+    def _runs_alone(self, f: int, level: int) -> bool:
+        row = np.zeros((1, len(self.space)), dtype=np.int64)
+        row[0, f] = level
+        return bool(self.proposer.masks.risk(row)[0] < UNTESTABLE)
+
+    def _change_seen_once(self, f: int) -> list[int]:
+        """Of an ordered factor: levels next to one that does the opposite, in so far as they were run only once."""
+        if (place := self.space.place[f]) is None:
+            return []
+        known = [level for level in np.argsort(place) if level == 0 or self._runs_alone(f, int(level))]
+        ends = set()
+        for one, other in pairwise(known):
+            if (self.carry[f][one] < CARRIES) != (self.carry[f][other] < CARRIES):
+                ends |= {int(one), int(other)}
+        here = self.seen.rows[self.seen.informative, f]
+        return sorted(level for level in ends - {0} if 0 < (here == level).sum() < 2)
 
     def _surprises(self) -> IntArray:
         """Configurations that were clean once though the causes were there, of a failure that shows nearly always."""
@@ -209,14 +276,40 @@ class Confirmer:
         factors = [f for f in self.space.suspects if self._testable(f)]
         return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
 
+    def _seldom_in_full(self) -> list[tuple[int, int]]:
+        """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
+
+        Several causes at once look like none until all of them happen to be switched off together.
+        """
+        testable = [f for f in self.space.suspects if self._testable(f)]
+        rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
+        full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
+        few = {f: self.space.possible(f)[1:] for f in testable}
+        wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
+        return [
+            (f, int(level))
+            for i, f in enumerate(testable)
+            for level in few[f]
+            if (full[:, i] == level).sum() < wanted and self._runs_alone(f, int(level))
+        ]
+
+    def _rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
+        rows = []
+        for k in range(DRAWS):
+            row = self.proposer.everything_else(set())
+            for f, level in lacking[k % len(lacking) :] + lacking[: k % len(lacking)]:
+                row[f] = level
+            rows += [row, self.proposer.trimmed(row)]
+        return self._allowed(rows)
+
     def _rows_apart(self) -> IntArray:
-        pairs = self._never_apart()
+        pairs = np.array(self._never_apart(), dtype=np.int64).reshape(-1, 2)
         rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
-        for f, _ in pairs:  # by itself it is apart from all others
+        for f in sorted(set(pairs[:, 0].tolist())):  # by itself it is apart from all others
             rows += self.proposer.alone(f)
-        gain = [sum(bool(row[f]) and not row[g] for f, g in pairs) for row in rows]
-        order = np.argsort(-np.array(gain), kind="stable")
-        return self._allowed([rows[i] for i in order if gain[i]])
+        moved = np.array(rows) != 0
+        gain = (moved[:, pairs[:, 0]] & ~moved[:, pairs[:, 1]]).sum(axis=1)
+        return self._allowed([rows[i] for i in np.argsort(-gain, kind="stable") if gain[i]])
 
     def _clean_rows(self, runs: int) -> list[int]:
         """Trials whose configuration was clean often enough, and never failed."""
@@ -243,7 +336,7 @@ class Confirmer:
 
     def _neutral(self, cause: tuple[int, ...]) -> list[tuple[int, int]]:
         """Ways to switch a cause off: (factor, level), the surest first."""
-        ways = [(self.carry[f][v], f, v) for f in cause for v in range(1, int(self.space.sizes[f]))]
+        ways = [(self.carry[f][v], f, v) for f in cause for v in range(1, int(self.space.settable[f]))]
         return [(f, v) for p, f, v in sorted(ways) if p < CARRIES]
 
     def _rows_sufficient(self, cause: tuple[int, ...]) -> IntArray:
@@ -259,7 +352,7 @@ class Confirmer:
             rows.append(self.proposer.cheaply(self.proposer.trimmed(row, set(moved))))
         rows = [row for row in rows if {int(f) for f in np.flatnonzero(row)} & uncovered or not uncovered]
         for f in sorted(uncovered - self.factors):
-            for level in range(1, int(self.space.sizes[f])):
+            for level in range(1, int(self.space.settable[f])):
                 row = np.zeros(len(self.space), dtype=np.int64)
                 row[f] = level
                 for g, v in moved.items():
@@ -279,10 +372,22 @@ class Confirmer:
             rows.append(row)
         return self._allowed(rows)
 
+    def _rows_levels(self, cause: tuple[int, ...], f: int, levels: dict[int, float]) -> tuple[IntArray, FloatArray]:
+        """The baseline with only this level changed and all other causes off; the less certain, the earlier."""
+        rows = np.zeros((len(levels), len(self.space)), dtype=np.int64)
+        for other in self.causes:
+            if other != cause:
+                for g, v in self._neutral(other)[:1]:
+                    rows[:, g] = v
+        rows[:, f] = list(levels)
+        share = 1 - np.abs(2 * np.array(list(levels.values())) - 1)
+        may = self.proposer.may_run(rows, repeat=True)
+        return rows[may], share[may]
+
     def _rows_necessary(self, cause: tuple[int, ...], f: int) -> IntArray:
         rows = []
         for i in self._bases(cause):
-            for level in np.argsort(self.carry[f][: self.space.sizes[f]], kind="stable"):
+            for level in np.argsort(self.carry[f][: self.space.settable[f]], kind="stable"):
                 if level and self.carry[f][level] < CARRIES:
                     row = self.seen.rows[i].copy()
                     row[f] = level

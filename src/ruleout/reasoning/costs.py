@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+import numpy as np
+
 from ruleout.model import Case, Configuration, Trial
+from ruleout.reasoning.space import FloatArray, IntArray, Space
 
 DEFAULT_MINUTES = 10.0
 LEAST = 1e-6
@@ -43,6 +46,14 @@ class Costs:
         """Expected minutes of a trial that is masked with probability `risk`."""
         full = self._full(configuration)
         return (1 - risk) * full + risk * min(self.masked, full)
+
+    def of_rows(self, space: Space, rows: IntArray, risk: FloatArray) -> FloatArray:
+        """The same for many rows at once."""
+        priced = [f for f, name in enumerate(space.names) if space.proxy[f] or name in self.case.cost.levels]
+        kinds, first, kind = np.unique(rows[:, priced], axis=0, return_index=True, return_inverse=True)
+        full = np.array([self._full(space.configuration(rows[i])) for i in first] if len(kinds) else [self.full])
+        each = full[kind.reshape(-1)]
+        return np.asarray((1 - risk) * each + risk * np.minimum(self.masked, each), dtype=np.float64)
 
     def _full(self, configuration: Configuration) -> float:
         measured = self.by_proxies.get(_proxies(self.case, configuration))

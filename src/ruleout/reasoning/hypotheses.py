@@ -20,7 +20,7 @@ CAUSES, FACTORS = 4, 4
 """The most causes of a hypothesis, and the most factors of a cause."""
 PRIOR_ELSEWHERE = 0.08
 PRIOR_OTHER_SHAPE = 0.01
-PRIOR_CAUSES = (0.78, 0.10, 0.02, 0.01)
+PRIOR_CAUSES = (0.76, 0.10, 0.03, 0.02)
 """Prior of one, two, three, four independent causes."""
 ALONE = (0.52, 0.33, 0.12, 0.03)
 """Prior of the number of factors of a cause that is the only one."""
@@ -32,11 +32,15 @@ MAX_GROWN = 600_000
 """Conjunctions that are looked at at once."""
 NEGLIGIBLE = 1e-7
 """Hypotheses this much less likely than the likeliest are dropped."""
+MAX_KEPT = 60_000
+"""Of each kind of hypotheses the likeliest are kept; there are more only while little has been seen."""
+EXACT = 32
 BEAM = 120
 ROUNDS = 3
 BEAM_LITERALS = 300
 UNEXPLAINED, WRONG = 1.2, 1.5
 """What a failure without a cause, and a clean trial with one, cost a hypothesis that is still growing (nats)."""
+_MULTIPLIERS = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, CAUSES * FACTORS, dtype=np.int64)
 ANOTHER = -2
 """Stands in the places of the literals of "another shape"; -1 is an empty place."""
 
@@ -56,26 +60,41 @@ class Found:
             return
         logl, rate, always = self.likelihood.of(active, self.reproduced, self.clean)
         logp = logl + prior
-        top = np.argpartition(-logp, min(BEAM, len(logp) - 1))[:BEAM]
+        top = _top(logp, BEAM)
         self.frontier.append(members(top))
         self.add(logp, rate, always, members)
 
     def add(self, logp: FloatArray, rate: FloatArray, always: FloatArray, members: _Selection) -> None:
         """Add hypotheses by their log posterior."""
         self.best = max(self.best, float(logp.max()))
-        keep = np.flatnonzero(logp > self.best + log(NEGLIGIBLE))
+        keep = _likeliest(logp, np.flatnonzero(logp > self.best + log(NEGLIGIBLE)))
         self.parts.append((members(keep), logp[keep], rate[keep], always[keep]))
 
     def all(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
         """What is left of them: literals, log posterior, expected rate, probability of showing always."""
         members, logp, rate, always = (np.concatenate(column) for column in zip(*self.parts, strict=True))
-        keep = np.flatnonzero(logp > self.best + log(NEGLIGIBLE))
+        keep = _likeliest(logp, np.flatnonzero(logp > self.best + log(NEGLIGIBLE)))
         return members[keep], logp[keep], rate[keep], always[keep]
 
     def promise(self, active: Words, logw: FloatArray) -> FloatArray:
         """How worthwhile it is to build on conjunctions, where not all can be: those that explain the trials best."""
         wrong = count(active & self.clean)
         return np.asarray(logw - 3.0 * wrong + 0.3 * count(active & self.reproduced), dtype=np.float64)
+
+
+def _likeliest(logp: FloatArray, these: IntArray) -> IntArray:
+    """Of these hypotheses the MAX_KEPT likeliest, in their order."""
+    if len(these) <= MAX_KEPT:
+        return these
+    return np.sort(these[np.argsort(-logp[these], kind="stable")[:MAX_KEPT]])
+
+
+def _top(score: FloatArray, n: int) -> IntArray:
+    """The n highest, and those that are level with the last of them: the order of the factors must not decide."""
+    if len(score) <= n:
+        return np.arange(len(score))
+    least = np.partition(score, len(score) - n)[len(score) - n] - 1e-9
+    return np.flatnonzero(score >= least)[: 4 * n]
 
 
 class _Selection:
@@ -110,6 +129,11 @@ def enumerate_all(
     return found.all()
 
 
+def _exact(table: Literals) -> bool:
+    """Whether there are so few literals that hypotheses by which a failure was a coincidence are weighed as well."""
+    return len(table) <= EXACT
+
+
 def log_prior(sizes: IntArray, factors: int) -> FloatArray:
     """Log prior of sets of causes by the number of factors of each, shape (n, CAUSES), 0 for no cause.
 
@@ -132,7 +156,7 @@ def _alone(space: Space, table: Literals, found: Found) -> None:
     """One cause of up to three factors."""
     n = len(space.suspects)
     # Alone, a conjunction must be active wherever the target showed (a spurious showing is not worth a hypothesis).
-    order = np.flatnonzero(table.covers)
+    order = np.flatnonzero(table.covers | _exact(table))
     members, active, logw = order[:, None], table.active[order], table.weight[order]
     for size in range(1, min(3, n) + 1):
         found.weigh(active, logw + _size_prior((size,), n), _Selection(members))
@@ -180,7 +204,7 @@ def _pairs(space: Space, table: Literals, found: Found) -> None:
     for start in range(0, len(members), 256):
         i, j = np.meshgrid(np.arange(start, min(start + 256, len(members))), np.arange(len(members)), indexing="ij")
         i, j = i[j > i], j[j > i]
-        fits = count((active[i] | active[j]) & found.reproduced) == full
+        fits = (count((active[i] | active[j]) & found.reproduced) == full) | _exact(table)
         i, j = i[fits], j[fits]
         apart = np.ones(len(i), dtype=np.bool_)
         for x in (0, 1):
@@ -196,24 +220,24 @@ def _pairs(space: Space, table: Literals, found: Found) -> None:
 
 def _beyond(space: Space, table: Literals, found: Found) -> None:
     """Grown literal by literal from the likeliest hypotheses and from single ones, for some rounds."""
-    literals = np.argsort(-table.weight, kind="stable")[:BEAM_LITERALS]
+    literals = _top(table.weight, BEAM_LITERALS)
     if not len(literals):
         return
     frontier = [_Selection(literals[:, None])(np.arange(len(literals))), *found.frontier]
-    weighed: set[tuple[int, ...]] = set()
+    weighed = np.zeros(0, dtype=np.int64)
     full = int(count(found.reproduced))
     for _ in range(ROUNDS):
         best = _most_promising(space, table, found, _canonical(np.concatenate(frontier)))
         grown = _canonical(_grown(table, best, literals))
-        keys = [tuple(row) for row in grown.reshape(len(grown), CAUSES * FACTORS).tolist()]
-        grown = grown[[key not in weighed for key in keys]]
-        weighed.update(keys)
+        keys = set_key(grown)
+        new = ~np.isin(keys, weighed)
+        grown, weighed = grown[new], np.concatenate([weighed, keys[new]])
         if not len(grown):
             return
         frontier = [best, grown]
         outside = grown[_not_enumerated(grown)]
         active = _activity(table, outside)
-        fits = count(active & found.reproduced) == full
+        fits = (count(active & found.reproduced) == full) | _exact(table)
         outside, active = outside[fits], active[fits]
         found.weigh(active, _prior_of(space, table, outside), _Whole(outside))
 
@@ -225,7 +249,7 @@ def _most_promising(space: Space, table: Literals, found: Found, members: IntArr
     unexplained = count(~active & found.reproduced)
     wrong = count(active & found.clean)
     score = _prior_of(space, table, members) - UNEXPLAINED * unexplained - WRONG * wrong
-    return members[np.argsort(-score, kind="stable")[:BEAM]]
+    return members[_top(score, BEAM)]
 
 
 def _prior_of(space: Space, table: Literals, members: IntArray) -> FloatArray:
@@ -271,7 +295,13 @@ def _canonical(members: IntArray) -> IntArray:
         key = key * (members.max() + 2) + inner[:, :, slot] + 1
     order = np.argsort(-key, axis=1, kind="stable")
     ordered = np.take_along_axis(inner, order[:, :, None], axis=1)
-    return np.unique(ordered.reshape(len(ordered), -1), axis=0).reshape(-1, CAUSES, FACTORS)
+    return np.asarray(ordered[np.unique(set_key(ordered), return_index=True)[1]])
+
+
+def set_key(members: IntArray) -> IntArray:
+    """A number per set of causes; two sets share one with a chance of 2^-64."""
+    with np.errstate(over="ignore"):
+        return np.asarray((members.reshape(len(members), CAUSES * FACTORS) + 3) @ _MULTIPLIERS)
 
 
 def _activity(table: Literals, members: IntArray) -> Words:

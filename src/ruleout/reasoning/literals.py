@@ -7,13 +7,16 @@ own, sometimes most do. That all levels of a factor carry is excluded: then it w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 
+from ruleout.reasoning.orders import LEAK, change_points
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
-RATES: tuple[tuple[float, float], ...] = ((0.85, 0.25), (0.15, 0.7))
+RATES: tuple[tuple[float, float], ...] = ((0.9, 0.2), (0.1, 0.6))
 """(weight, carrying rate of each level besides the baseline's): the prior of a literal's levels."""
 
 MAX_FREE_LEVELS = 8
@@ -68,27 +71,19 @@ def literals(space: Space, seen: Observations) -> Literals:
     active: list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = []
     carry: list[FloatArray] = []
     for f in space.suspects:
-        size = int(space.sizes[f])
-        tried = [level for level in range(1, size) if (rows[:, f] == level).any()]
-        fixed = [level for level in tried if (rows[reproduced, f] == level).any()]
-        free = [level for level in tried if level not in fixed]
-        # Past the limit a tried level keeps only the reading that its own trials suggest.
-        spare = max(0, len(tried) - MAX_FREE_LEVELS)
-        always, fixed = fixed[:spare], fixed[spare:]
-        never = free[len(free) - max(0, spare - len(always)) :] if spare > len(always) else []
-        open_levels = [level for level in tried if level not in always and level not in never]
-        for subset in range(2 ** len(open_levels)):
-            carrying = {0, *always} | {level for i, level in enumerate(open_levels) if subset >> i & 1}
-            if len(carrying) == size:
-                continue
-            logw, untried = _prior(len(carrying) - 1, len(tried), size - 1)
-            table = np.full(widest, untried)
-            table[[0, *tried]] = 0.0
-            table[sorted(carrying)] = 1.0
+        possible = space.possible(f)
+        tried = [i for i, level in enumerate(possible) if i and (rows[:, f] == level).any()]
+        failed = [i for i in tried if (rows[reproduced, f] == possible[i]).any()]
+        sets = _scattered(len(possible), tried, failed)
+        if (place := space.place[f]) is not None:
+            order = np.argsort(np.argsort(np.array(place)[possible]))
+            sets = _merged(sets, change_points(order, np.array(tried, dtype=np.int64)), tried)
+        for chance, table in sets:
             factor.append(f)
-            weight.append(logw)
-            carry.append(table)
-            active.append(table[rows[:, f]] > 0.5)
+            weight.append(log(chance))
+            carry.append(np.ones(widest))
+            carry[-1][possible] = table
+            active.append(carry[-1][rows[:, f]] > 0.5)
     held = np.array(active, dtype=np.bool_).reshape(len(factor), len(rows))
     return Literals(
         np.array(factor, dtype=np.int64),
@@ -97,6 +92,40 @@ def literals(space: Space, seen: Observations) -> Literals:
         np.array(carry, dtype=np.float64).reshape(len(factor), widest),
         np.asarray(held[:, reproduced].all(axis=1), dtype=np.bool_),
     )
+
+
+def _scattered(size: int, tried: list[int], failed: list[int]) -> list[tuple[float, FloatArray]]:
+    """Sets of levels in no order: (prior, chance to carry of each level), 0 or 1 for tried ones."""
+    free = [level for level in tried if level not in failed]
+    # Past the limit a tried level keeps only the reading that its own trials suggest.
+    spare = max(0, len(tried) - MAX_FREE_LEVELS)
+    always, failed = failed[:spare], failed[spare:]
+    never = free[len(free) - max(0, spare - len(always)) :] if spare > len(always) else []
+    open_levels = [level for level in tried if level not in always and level not in never]
+    sets = []
+    for subset in range(2 ** len(open_levels)):
+        carrying = {0, *always} | {level for i, level in enumerate(open_levels) if subset >> i & 1}
+        if len(carrying) == size:
+            continue
+        logw, untried = _prior(len(carrying) - 1, len(tried), size - 1)
+        table = np.full(size, untried)
+        table[[0, *tried]] = 0.0
+        table[sorted(carrying)] = 1.0
+        sets.append((exp(logw), table))
+    return sets
+
+
+def _merged(
+    scattered: list[tuple[float, FloatArray]], ordered: Iterable[tuple[float, FloatArray]], tried: list[int]
+) -> list[tuple[float, FloatArray]]:
+    """Both kinds of sets, those that the tried levels cannot tell apart as one."""
+    found: dict[tuple[float, ...], tuple[float, FloatArray]] = {}
+    weighed = [(LEAK * p, table) for p, table in scattered] + [((1 - LEAK) * p, table) for p, table in ordered]
+    for p, table in weighed:
+        key = tuple(table[tried])
+        total, mean = found.get(key, (0.0, np.zeros(len(table))))
+        found[key] = (total + p, mean + (table - mean) * (p / (total + p)))
+    return list(found.values())
 
 
 def _prior(carrying: int, tried: int, others: int) -> tuple[float, float]:

@@ -1,9 +1,9 @@
 """Which levels lead to another failure: learnt, so that trials that would say nothing are avoided.
 
 A mask is taken to be one level or a pair of levels (the baseline's included). One that held in an informative trial is
-no mask. Of the rest, those that held in a masked trial share the blame, each kind of other failure by itself; a level
-that is blamed again and again carries it. An assumed-density filter over independent rules: cheap, and it only has to
-be good enough to choose trials by, never to decide a verdict.
+no mask. Each kind of other failure has one such rule, or two: the posterior over both is enumerated, since it is sharp
+where it matters: what all trials that failed alike have in common carries the blame, and what only one of them had is
+acquitted. It only has to be good enough to choose trials by; it never decides a verdict.
 """
 
 from __future__ import annotations
@@ -12,53 +12,104 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
+from ruleout.reasoning.space import BoolArray, FloatArray, IntArray, Observations, Space
 
-PRIOR_LEVEL = 0.025
-PRIOR_PAIR = 0.002
+PRIOR_LEVEL, PRIOR_PAIR = 0.025, 0.002
+"""Chance that a level, or a pair of levels, masks, while nothing has been seen."""
+STRENGTH = 0.5
+"""How many masks that belief is worth: deployments differ, and each shows soon whether it is touchy or not."""
+UNEXPLAINED = 0.03
+"""Chance that a trial failed alike for a third reason."""
+MAX_RULES = 800
+"""Rules of one kind of failure that are paired with each other."""
+SURELY = 0.8
+"""Blame from which a level counts as impossible by itself."""
+CHUNK = 512
+"""Rows that are worked on at once."""
 
 
 @dataclass(frozen=True)
 class Masks:
-    """The blame of each pair of levels (its diagonal: of single levels), summed over the kinds of other failure.
+    """The chance of each pair of levels (on the diagonal: of single levels) to mask.
 
-    `survive` is log(1 - probability) that the rule is none, shape (all levels, all levels), upper triangle.
+    Attributes:
+        survive: log(1 - chance) of rules that no failure has spoken for, shape (all levels squared), upper triangle.
+        blame: the same rules' chance of being the reason, shape (kinds, all levels squared).
     """
 
     offsets: IntArray
     width: int
     survive: FloatArray
+    blame: FloatArray
 
     @classmethod
     def of(cls, space: Space, seen: Observations) -> Masks:
         """What the observations say of masks."""
         offsets = np.concatenate([[0], np.cumsum(space.sizes)[:-1]]).astype(np.int64)
         width = int(space.sizes.sum())
-        prior = np.triu(np.full((width, width), PRIOR_PAIR), 1) + np.eye(width) * PRIOR_LEVEL
-        excluded = np.zeros((width, width), dtype=np.bool_)
+        possible = np.triu(np.ones((width, width), dtype=np.bool_))
         for row in seen.rows[seen.informative]:
             on = row + offsets
-            excluded[np.ix_(on, on)] = True
-        prior[excluded] = 0.0
-        nothing = np.log1p(-prior)
-        survive = nothing.copy()
-        labels = [(label, row) for label, row in zip(seen.label, seen.rows, strict=True) if label]
-        for kind in sorted({label for label, _ in labels}):
-            rule = prior.copy()
-            for label, row in labels:
-                if label != kind:
-                    continue
-                on = np.ix_(row + offsets, row + offsets)
-                here = np.triu(rule[on])
-                masked = 1 - np.prod(1 - here)
-                if masked > 0:
-                    rule[on] = np.minimum(here / masked, 1 - 1e-9)
-            survive += np.log1p(-rule) - nothing
-        return cls(offsets, width, survive)
+            possible[np.ix_(on, on)] = False
+        labels = np.array(seen.label)
+        kinds = sorted(set(seen.label) - {""})
+        prior = np.where(possible, _prior(possible, offsets, len(kinds)), 0.0)
+        blame = [_blame(prior, seen.rows[labels == kind] + offsets) for kind in kinds]
+        return cls(offsets, width, np.log1p(-prior).ravel(), np.array(blame).reshape(len(kinds), width * width))
+
+    def impossible(self, space: Space, seen: Observations) -> frozenset[tuple[int, int]]:
+        """Levels that failed otherwise by themselves, and that alone are surely enough to do so."""
+        found = set()
+        for row in seen.rows[~seen.informative]:
+            moved = np.flatnonzero(row)
+            if len(moved) == 1:
+                level = self.offsets[moved[0]] + row[moved[0]]
+                if self.blame[:, level * (self.width + 1)].max(initial=0.0) > SURELY:
+                    found.add((int(moved[0]), int(row[moved[0]])))
+        return frozenset(found)
 
     def risk(self, rows: IntArray) -> FloatArray:
         """The probability that each row is masked."""
-        on = rows + self.offsets
-        pairs = self.survive[on[:, :, None], on[:, None, :]]
-        # The lower triangle is log 1 = 0, and levels of a row come in the order of their factors.
-        return np.asarray(1 - np.exp(pairs.sum(axis=(1, 2))), dtype=np.float64)
+        risk = np.zeros(len(rows))
+        # The lower triangle is 0, and levels of a row come in the order of their factors.
+        for start in range(0, len(rows), CHUNK):
+            on = rows[start : start + CHUNK] + self.offsets
+            rules = (on[:, :, None] * self.width + on[:, None, :]).reshape(len(on), -1)
+            runs = np.exp(self.survive[rules].sum(axis=1))
+            for kind in self.blame:
+                runs *= 1 - np.minimum(kind[rules].sum(axis=1), 1.0)
+            risk[start : start + CHUNK] = 1 - runs
+        return risk
+
+
+def _prior(possible: BoolArray, offsets: IntArray, kinds: int) -> FloatArray:
+    """Chance of each rule: the mean of a beta distribution after what was acquitted and what was found."""
+    baseline = np.zeros(len(possible), dtype=np.bool_)
+    baseline[offsets] = True
+    acquitted = ~possible & ~(baseline[:, None] & baseline[None, :])
+    levels = int(np.diag(acquitted).sum())
+    pairs = int(np.triu(acquitted, 1).sum())
+    level, pair = (
+        (STRENGTH + kinds / 2) / (STRENGTH / mean + kinds / 2 + n)
+        for mean, n in ((PRIOR_LEVEL, levels), (PRIOR_PAIR, pairs))
+    )
+    return np.where(np.eye(len(possible), dtype=np.bool_), level, pair)
+
+
+def _blame(prior: FloatArray, masked: IntArray) -> FloatArray:
+    """Of each rule, the chance that it is behind these trials, which failed alike; shape (all levels squared)."""
+    width = len(prior)
+    alike = np.zeros((len(masked), width), dtype=np.bool_)
+    alike[np.arange(len(masked))[:, None], masked] = True
+    i, j = np.nonzero((prior > 0) & (alike.T.astype(np.int64) @ alike > 0))
+    covers: BoolArray = alike[:, i] & alike[:, j]
+    weight = prior[i, j]
+    order = np.argsort(-np.log(weight) + np.log(UNEXPLAINED) * covers.sum(axis=0), kind="stable")[:MAX_RULES]
+    i, j, covers, weight = i[order], j[order], covers[:, order].astype(np.int64), weight[order]
+    one = weight * UNEXPLAINED ** (len(masked) - covers.sum(axis=0))
+    either = covers.sum(axis=0)[:, None] + covers.sum(axis=0)[None, :] - covers.T @ covers
+    two = np.triu(weight[:, None] * weight[None, :] * UNEXPLAINED ** (len(masked) - either), 1)
+    total = UNEXPLAINED ** len(masked) + one.sum() + two.sum()
+    chance = np.zeros((width, width))
+    chance[i, j] = (one + two.sum(axis=0) + two.sum(axis=1)) / total
+    return chance.ravel()

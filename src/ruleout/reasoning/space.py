@@ -13,32 +13,44 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ruleout.model import Case, Configuration, OutcomeKind, Trial
+from ruleout.model import Case, Configuration, Factor, OutcomeKind, Trial
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Space:
     """The factors of a case and the levels of each, the baseline first.
 
-    `proxy[f]` marks factors that only make trials cheaper and never take part in a cause.
+    Attributes:
+        proxy: marks factors that only make trials cheaper and never take part in a cause.
+        place: of ordered factors, the place of each level in their order; None for the others.
+        settable: how many levels a trial can ask for; further ones were only seen to take effect instead.
+        impossible: levels, as (factor, level), that fail otherwise whatever else is set: nobody can go there, so they
+            are no way out of a cause. A factor with no other level is a part of the deployment like its machine.
     """
 
     names: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     proxy: tuple[bool, ...]
+    place: tuple[tuple[int, ...] | None, ...]
+    settable: IntArray
+    impossible: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod
-    def of(cls, case: Case) -> Space:
-        """The space of a case, its factors in order of their names."""
+    def of(cls, case: Case, trials: Sequence[Trial] = ()) -> Space:
+        """The space of a case, its factors in order of their names, with the levels that trials had in effect."""
         factors = sorted(case.factors, key=lambda factor: factor.name)
+        levels = [(f.baseline, *f.others) for f in factors]
+        seen = [_unlisted(f.name, own, trials) for f, own in zip(factors, levels, strict=True)]
         return cls(
             tuple(f.name for f in factors),
-            tuple((f.baseline, *f.others) for f in factors),
+            tuple(own + more for own, more in zip(levels, seen, strict=True)),
             tuple(f.proxy for f in factors),
+            tuple(_places(f, own) if not more else None for f, own, more in zip(factors, levels, seen, strict=True)),
+            np.array([len(own) for own in levels], dtype=np.int64),
         )
 
     def __len__(self) -> int:
@@ -56,8 +68,17 @@ class Space:
 
     @cached_property
     def suspects(self) -> tuple[int, ...]:
-        """The factors that can take part in a cause: those with more than one level that are no proxies."""
-        return tuple(f for f in range(len(self)) if not self.proxy[f] and len(self.levels[f]) > 1)
+        """The factors that can take part in a cause: those with more than one possible level that are no proxies."""
+        return tuple(f for f in range(len(self)) if not self.proxy[f] and len(self.possible(f)) > 1)
+
+    def possible(self, f: int) -> IntArray:
+        """The levels of a factor that can be run, the baseline's first."""
+        levels = [level for level in range(len(self.levels[f])) if (f, level) not in self.impossible]
+        return np.array(levels, dtype=np.int64)
+
+    def level(self, factor: str, level: str) -> int:
+        """The index of a level of a factor. Raises ValueError when it has none such."""
+        return self.levels[self.names.index(factor)].index(level)
 
     def row(self, configuration: Mapping[str, str]) -> IntArray:
         """A configuration as a row of level indices. Factors it does not name are at their baseline."""
@@ -76,19 +97,32 @@ class Space:
         )
 
 
+def _places(factor: Factor, levels: tuple[str, ...]) -> tuple[int, ...] | None:
+    return tuple(factor.levels.index(level) for level in levels) if factor.ordered and len(levels) > 2 else None
+
+
+def _unlisted(name: str, levels: tuple[str, ...], trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Levels of a factor that took effect in a trial without being one of those to choose from."""
+    found = {t.outcome.effective[name] for t in trials if t.outcome is not None and name in t.outcome.effective}
+    return tuple(sorted(found - set(levels)))
+
+
 @dataclass(frozen=True)
 class Observations:
     """What the judged trials said, one row each.
 
     Attributes:
         ids: the trials' numbers.
-        rows: level indices, shape (trials, factors).
+        rows: indices of the levels in effect, shape (trials, factors): where the engine overrode what was asked for,
+            the trial speaks of what it did, and of nothing that was asked for.
+        requested: the same of the levels that were asked for.
         reproduced, clean: what a trial said of the target; a row with neither was masked or unresolved.
         label: what masked it: a short text, equal for trials that failed alike; empty for informative rows.
     """
 
     ids: tuple[int, ...]
     rows: IntArray
+    requested: IntArray
     reproduced: BoolArray
     clean: BoolArray
     label: tuple[str, ...]
@@ -98,7 +132,9 @@ class Observations:
         """The observations of those trials that have been judged."""
         judged = [t for t in trials if t.outcome is not None]
         kinds = [t.outcome.kind for t in judged if t.outcome is not None]
-        rows = np.array([space.row(t.configuration) for t in judged], dtype=np.int64).reshape(len(judged), len(space))
+        shape = (len(judged), len(space))
+        requested = np.array([space.row(t.configuration) for t in judged], dtype=np.int64).reshape(shape)
+        rows = np.array([space.row(_in_effect(t)) for t in judged], dtype=np.int64).reshape(shape)
         reproduced = np.array([k is OutcomeKind.REPRODUCED for k in kinds], dtype=np.bool_)
         clean = np.array([k is OutcomeKind.CLEAN for k in kinds], dtype=np.bool_)
         # Clean under proxies that were never seen to keep the failure: the proxies may be why. It says nothing.
@@ -106,7 +142,7 @@ class Observations:
         kept = {tuple(p) for p in proxies[reproduced].tolist()} | {(0,) * len(space.proxies)}
         trusted = np.array([tuple(p) in kept for p in proxies.tolist()], dtype=np.bool_)
         labels = tuple(_label(t) if ok else "proxy" for t, ok in zip(judged, trusted, strict=True))
-        return cls(tuple(t.id for t in judged), rows, reproduced, clean & trusted, labels)
+        return cls(tuple(t.id for t in judged), rows, requested, reproduced, clean & trusted, labels)
 
     @cached_property
     def informative(self) -> BoolArray:
@@ -116,6 +152,11 @@ class Observations:
     def at(self, row: IntArray) -> BoolArray:
         """The rows with exactly these levels."""
         return np.asarray((self.rows == row).all(axis=1), dtype=np.bool_)
+
+
+def _in_effect(trial: Trial) -> Mapping[str, str]:
+    effective = trial.outcome.effective if trial.outcome is not None else {}
+    return {**trial.configuration, **{f: level for f, level in effective.items() if f in trial.configuration}}
 
 
 def _label(trial: Trial) -> str:

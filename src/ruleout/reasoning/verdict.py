@@ -6,6 +6,7 @@ Nothing here can make a cause confirmed: it reports what the confirming trials f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -31,28 +32,18 @@ from ruleout.model import (
     VerdictStatus,
     Workaround,
 )
-from ruleout.model.configuration import shown
 from ruleout.reasoning.beliefs import ELSEWHERE, OTHER_SHAPE, Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
+from ruleout.reasoning.companions import companions
 from ruleout.reasoning.confirmation import Confirmer, runs_needed
 from ruleout.reasoning.planner import Assessment
-from ruleout.reasoning.space import Space
+from ruleout.reasoning.words import claim
 
 SHOWN = 8
 RULED_OUT = 0.01
 FAVOURED = 0.5
 SURELY = 0.95
 LIKELY_ELSEWHERE = 0.9
-
-
-def claim(space: Space, group: Group) -> str:
-    """A group of causes in words."""
-    if group == ELSEWHERE:
-        return "elsewhere: no factor takes part"
-    if group == OTHER_SHAPE:
-        return "another shape: no set of up to four causes of up to four factors"
-    parts = [" together with ".join(f"{space.names[f]}={shown(space.levels[f][0])}" for f in cause) for cause in group]
-    return ", and by itself ".join(parts)
 
 
 def conclude(
@@ -107,15 +98,24 @@ class _Conclusion:
         )
 
     def _status(self, stopped: VerdictStatus | None) -> VerdictStatus:
-        if self.assessment.settled:
+        if self._confirmed():
             return VerdictStatus.ELSEWHERE if self.leader == ELSEWHERE else VerdictStatus.ISOLATED
         if self.leader == ELSEWHERE and self.assessment.step is None and self._only_unrunnable_levels_left():
             return VerdictStatus.ELSEWHERE
         return stopped or VerdictStatus.NARROWED
 
+    def _confirmed(self) -> bool:
+        return self.assessment.settled and not self._companions()
+
+    def _companions(self) -> tuple[str, ...]:
+        """Settings that changed with a cause in all its clean trials, so that they may be behind it."""
+        return tuple(
+            dict.fromkeys(name for cause in self._causes() for name in companions(self.case, self.trials, cause))
+        )
+
     def _only_unrunnable_levels_left(self) -> bool:
         """What speaks against the leader is little, and about levels that could not be run; the report names them."""
-        unrun = {f for f in self.space.suspects if len(self._tried(f)) < self.space.sizes[f]}
+        unrun = {f for f in self._varied if len(self._tried(f)) < self.space.sizes[f]}
         groups = zip(self.beliefs.groups, self.beliefs.of_group, strict=True)
         others = sum(p for g, p in groups if g != self.leader and not any(unrun & set(cause) for cause in g))
         return self.probability >= LIKELY_ELSEWHERE and others < RULED_OUT
@@ -162,7 +162,7 @@ class _Conclusion:
 
     def _hypothesis(self, g: int) -> Hypothesis:
         probability = float(self.beliefs.of_group[g])
-        if g == self.number and self.assessment.settled:
+        if g == self.number and self._confirmed():
             status = HypothesisStatus.CONFIRMED
         elif probability < RULED_OUT:
             status = HypothesisStatus.RULED_OUT
@@ -190,6 +190,11 @@ class _Conclusion:
         ids = np.array(self.seen.ids)[self.seen.informative]
         return [int(i) for i in ids[unlikely]]
 
+    @cached_property
+    def _varied(self) -> tuple[int, ...]:
+        """Factors with more than one level, though it may be that no other one can be run."""
+        return tuple(f for f in range(len(self.space)) if self.space.settable[f] > 1 and not self.space.proxy[f])
+
     def _tried(self, f: int) -> set[int]:
         return {int(level) for level in self.seen.rows[self.seen.informative, f]}
 
@@ -198,7 +203,7 @@ class _Conclusion:
 
     def _ruled_out(self) -> tuple[RuledOut, ...]:
         out = []
-        for f in self.space.suspects:
+        for f in self._varied:
             if self.beliefs.marginal(f) < RULED_OUT and len(self._tried(f)) == self.space.sizes[f]:
                 out.append(RuledOut(self.space.names[f], self._failed_all_the_same(f)))
         return tuple(out)
@@ -215,7 +220,7 @@ class _Conclusion:
     def _not_ruled_out(self) -> tuple[NotRuledOut, ...]:
         out = {r.factor for r in self._ruled_out()}
         left = []
-        for f in self.space.suspects:
+        for f in self._varied:
             name, tried = self.space.names[f], self._tried(f)
             if name in out or f in self._in_cause():
                 continue
@@ -283,6 +288,8 @@ class _Conclusion:
     def _why(self, status: VerdictStatus) -> str:
         if status in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
             return ""
+        if self.assessment.settled and (names := ", ".join(self._companions())):
+            return f"changed with the cause in all its clean trials, so it may be the cause: {names}; pin it and resume"
         if self.leader == OTHER_SHAPE:
             return "no set of causes that was thought of explains the trials; look at the trials themselves"
         if self.assessment.step is not None:

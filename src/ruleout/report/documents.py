@@ -37,6 +37,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "log": trial.log,
         "purpose": trial.purpose,
     }
+    if trial.why:
+        document["why"] = list(trial.why)
     if trial.without:
         document["without"] = list(trial.without)
     if outcome is not None:

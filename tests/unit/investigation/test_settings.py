@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ruleout.investigation.settings import replaced, resolved, settings_in
-from ruleout.model import Case, ChosenBy, Factor, Mechanism, Setting
+from ruleout.investigation.settings import read_settings, replaced, resolved
+from ruleout.model import Case, ChosenBy, Diagnosis, EngineId, Factor, LogOutcome, Mechanism, Setting, Stage
 
 BACKEND = Factor("backend", Mechanism.FLAG, "--attention-backend", ("auto", "FLASH_ATTN", "TRITON_ATTN"), "auto")
 CASE = Case("c", "vllm", ("serve",), (BACKEND,))
@@ -45,12 +45,18 @@ def test_only_the_engine_replaces() -> None:
     assert not replaced(CASE, {"backend": "FLASH_ATTN"}, said("TRITON_ATTN", ChosenBy.USER))
 
 
-def test_what_is_in_effect_is_kept_by_name_and_dumps_of_structures_are_not() -> None:
-    settings = [*said("TRITON_ATTN"), Setting("config", None, "x" * 500, ChosenBy.DEFAULT, 2)]
-    assert resolved(settings) == {"attention_backend": "TRITON_ATTN"}
+def test_what_is_in_effect_is_kept_by_name_without_names_structures_and_measured_sizes() -> None:
+    own = [("config", "{'a': 1}"), ("port", "30000"), ("max_total_num_tokens", "425664"), ("mem_fraction", "0.88")]
+    settings = [
+        *said("TRITON_ATTN"),
+        Setting("page_size", None, "64", ChosenBy.ENGINE, 1),
+        *(Setting(name, None, value, ChosenBy.DEFAULT, 2) for name, value in own),
+    ]
+    run = Diagnosis(EngineId("vllm"), LogOutcome.HEALTHY, Stage.DECODE, settings=tuple(settings))
+    assert resolved(run) == {"attention_backend": "TRITON_ATTN", "page_size": "64"}
 
 
 def test_a_log_that_is_not_there_or_empty_tells_of_no_settings(tmp_path: Path) -> None:
-    assert settings_in(tmp_path / "server.log") == ()
+    assert read_settings(tmp_path / "server.log") is None
     (tmp_path / "server.log").touch()
-    assert settings_in(tmp_path / "server.log") == ()
+    assert read_settings(tmp_path / "server.log") is None

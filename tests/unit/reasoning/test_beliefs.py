@@ -149,18 +149,20 @@ def evidence(draw: st.DrawFn, cases: Sequence[Case] = SPACES) -> tuple[Case, lis
 @given(evidence())
 def test_the_posterior_is_the_one_that_every_hypothesis_by_itself_gives(given_: tuple[Case, list[Trial]]) -> None:
     case, trials = given_
-    found, expected = by_name(believed(case, trials)), brute_force(case, trials, spurious=False)
+    found, expected = by_name(believed(case, trials)), brute_force(case, trials, spurious=True)
     for group in found.keys() | expected.keys():
         assert found.get(group, 0.0) == pytest.approx(expected.get(group, 0.0), abs=1e-5), group
 
 
 @settings(max_examples=30, deadline=None)
 @given(evidence())
-def test_leaving_out_coincidences_moves_no_more_than_they_are_worth(given_: tuple[Case, list[Trial]]) -> None:
+def test_leaving_out_coincidences_is_the_same_as_if_there_were_none(given_: tuple[Case, list[Trial]]) -> None:
     case, trials = given_
-    found, expected = by_name(believed(case, trials)), brute_force(case, trials, spurious=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ruleout.reasoning.hypotheses.EXACT", 0)  # as in a space with many levels
+        found, expected = by_name(believed(case, trials)), brute_force(case, trials, spurious=False)
     for group in found.keys() | expected.keys():
-        assert found.get(group, 0.0) == pytest.approx(expected.get(group, 0.0), abs=0.15), group
+        assert found.get(group, 0.0) == pytest.approx(expected.get(group, 0.0), abs=1e-5), group
 
 
 # -- what must not matter ------------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_a_level_of_two_that_fails_the_same_rules_its_factor_out_as_a_single_cau
     found = by_name(
         believed(TWO, [made(1, TWO.baseline, REPRODUCED), made(2, TWO.baseline.moved({"a": "1"}), REPRODUCED)])
     )
-    assert frozenset({frozenset({"a"})}) not in found
+    assert found.get(frozenset({frozenset({"a"})}), 0.0) < 0.01
     assert found[frozenset({frozenset({"b"})})] > 0.3
 
 

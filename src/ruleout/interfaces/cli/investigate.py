@@ -60,6 +60,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @click.argument("case_file", metavar="CASE.yaml")
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
+@click.option("--explain", is_flag=True, help="Say of every trial why it is the next, with the arithmetic.")
 @click.option(
     "--reduce",
     is_flag=True,
@@ -80,6 +81,7 @@ def investigate(
     case_file: str,
     resume: bool,
     dry_run: bool,
+    explain: bool,
     reduce: bool,
     budget_trials: int | None,
     budget_time: float | None,
@@ -106,7 +108,9 @@ def investigate(
         return 0
     text = path.read_text(encoding="utf-8-sig")
     logs = [given(case, log) for log in by_hand]
-    return conduct(case, text, folder, budget, resume=resume, as_json=as_json, logs=logs, reduce=reduce)
+    return conduct(
+        case, text, folder, budget, resume=resume, as_json=as_json, logs=logs, reduce=reduce, explain=explain
+    )
 
 
 def conduct(
@@ -119,14 +123,13 @@ def conduct(
     as_json: bool,
     logs: Sequence[Given] = (),
     reduce: bool = False,
+    explain: bool = False,
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
-    if case.workers > 1:
-        console.print("ruleout: workers: trials are run one at a time on this host", style="dim")
     for log in logs:
         console.print(f"  by hand  {log.told}", style="dim", markup=False, soft_wrap=True)
-    with Progress(case, folder, budget, console) as progress:
+    with Progress(case, folder, budget, console, explain=explain) as progress:
         verdict = run_investigation(
             case, text, folder, LocalRunner(), progress, resume=resume, budget=budget, given=logs, reduce=reduce
         )

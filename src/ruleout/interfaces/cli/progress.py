@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -16,9 +16,10 @@ from rich.text import Text
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.streams import hear_no_more
 from ruleout.investigation.folder import Folder
+from ruleout.investigation.listener import Plan
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns
-from ruleout.model import Budget, Case, Configuration, OutcomeKind, Trial
+from ruleout.model import Budget, Case, OutcomeKind, Trial
 from ruleout.reading import StageFollower
 from ruleout.reasoning import Assessment, top_claims
 from ruleout.report import words
@@ -57,11 +58,16 @@ class _Running:
         return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing}"
 
 
+def explanation(plan: Plan | Trial) -> Iterator[str]:
+    """Why a trial is made, a line each: what for, then the arithmetic of the choice."""
+    yield from (f"       {sentence}" for sentence in (plan.purpose, *plan.why))
+
+
 class Progress:
     """A listener that shows progress on stderr. Use as a context manager."""
 
-    def __init__(self, case: Case, folder: Folder, budget: Budget, console: Console) -> None:
-        self.case, self.folder, self.console = case, folder, console
+    def __init__(self, case: Case, folder: Folder, budget: Budget, console: Console, *, explain: bool = False) -> None:
+        self.case, self.folder, self.console, self.explain = case, folder, console, explain
         self.most = budget.trials or DEFAULT_TRIALS
         self.budget_minutes = budget.minutes
         self.begun = time.monotonic()
@@ -82,12 +88,16 @@ class Progress:
         if self.console.is_terminal:
             self.live.stop()
 
-    def started(self, number: int, configuration: Configuration, purpose: str, assessment: Assessment | None) -> None:
+    def started(self, number: int, plan: Plan, assessment: Assessment | None) -> None:
         """A trial is being launched."""
+        if self.explain:
+            changed = words.changes(plan.configuration, self.case.baseline)
+            for text in (f"  #{number:<4}{changed}", *explanation(plan)):
+                self.console.print(Text(text, "dim"), soft_wrap=not self.console.is_terminal)
         self.number, self.assessment = number, assessment
         patterns = stage_patterns(self.case, engine_named(self.case.engine))
         follower = StageFollower(self.folder.trial(number) / LOG, patterns)
-        self.running[number] = _Running(words.changes(configuration, self.case.baseline), follower)
+        self.running[number] = _Running(words.changes(plan.configuration, self.case.baseline), follower)
 
     def event(self, number: int, event: Mapping[str, Any]) -> None:
         """The agent reports."""
