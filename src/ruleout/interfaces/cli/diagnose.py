@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def diagnose(logs: tuple[str, ...], as_json: bool, generic: bool) -> int:
     """Read the LOGs of one run: what ran, how far it came, what failed first, why most likely, what to try next.
 
-    A LOG is a file (plain or gz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines will
-    do. All that are given count as one run. Nothing is launched and nothing leaves this machine.
+    A LOG is a file (plain, gz or xz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines
+    will do. All that are given count as one run. Nothing is launched and nothing leaves this machine.
     """
     from ruleout.diagnosis.diagnose import diagnosed
     from ruleout.reading.diagnose import read_run
