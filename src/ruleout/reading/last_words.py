@@ -28,8 +28,8 @@ _LIBRARIES = (
     r"\b(?P<exception>(?=[A-Z])\w*(?:Error|Exception))\([^()]*\): (?P<message>.+)",
     r"\b(?P<exception>(?=[A-Z])\w*(?:Error|Exception))\(['\"](?P<message>.+?)['\"],?\)",
 )
-_COMPLAINT = re.compile(r"^\s*(?:Cannot|Can't|Could not|Couldn't|Failed to|Unable to) \w.+")
-"""How sentences begin that tell of an error, whoever prints them."""
+_COMPLAINT = re.compile(r"^\s*(?:Cannot|Can't|Could not|Couldn't|Unable to) \w.+")
+"""How sentences begin that tell of an error, whoever prints them; tuners say `Failed to` of what they skip."""
 _WORDS = tuple(map(re.compile, _LIBRARIES))
 _RAISED_BY = {"Value error": "ValueError", "Assertion failed": "AssertionError"}
 _BODY = re.compile(r'\{"(?:object": ?"error"|error": ?["{]|detail": ?["\[{])')

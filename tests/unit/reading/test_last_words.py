@@ -97,6 +97,7 @@ def test_an_exception_is_the_failure_and_not_the_line_above_it() -> None:
         "llama_model_loader: - kv  15: general.description str = invalid when failed",
         "WARNING 11-29 16:25:30 [acme.py:9] Cannot tell how many cores there are",
         "AcmeForX has no vLLM implementation, falling back to Transformers.",
+        "Failed to initialize an acme kernel",
     ],
 )
 def test_a_line_of_a_stack_or_of_what_was_done_instead_is_no_failure(line: str) -> None:
