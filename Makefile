@@ -3,8 +3,11 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH := $(VENV)/.bench
+SEEDS ?= 10
+JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-fast lint format bench-reading bench-diagnosis clean
+.PHONY: demo test test-fast lint format bench-reading bench-diagnosis bench-planted clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -28,9 +31,11 @@ format: $(STAMP)
 bench-reading: $(STAMP)  ## how fast a gigabyte of log becomes an answer, beside grep and ripgrep
 	$(BIN)/python benchmarks/reading
 
-CASES ?= ../shared/corpus/cases
 bench-diagnosis: $(STAMP)  ## how right suspects are on labelled cases (CASES=folder), and whether probabilities hold
-	$(BIN)/python benchmarks/diagnosis --cases $(CASES) --svg docs/img/calibration.svg
+	$(BIN)/python benchmarks/diagnosis --cases "$(CASES)" --svg docs/img/calibration.svg
+
+bench-planted: $(BENCH)  ## planted faults, ruleout beside its peers; an interrupted run goes on: SEEDS=10 JOBS=2
+	$(BIN)/python -m benchmarks.planted --seeds $(SEEDS) --jobs $(JOBS) --page docs/benchmarks.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -41,4 +46,10 @@ $(STAMP): pyproject.toml
 	    echo "  On Debian: apt-get install python3 python3-venv. Or name another: make PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(BENCH): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps bugdoc==0.1 || \
+	  echo "make: bugdoc cannot be installed; the benchmark goes on without it" >&2
 	touch $@

@@ -45,12 +45,13 @@ FIXED = 0.5
 
 def component_of(factor: Factor) -> Component | None:
     """The component that a factor belongs to; None when its names say nothing."""
-    for name in (factor.target, factor.name):
-        plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-        found = next((component for words, component in _COMPONENTS if plain and words.search(plain)), None)
-        if found is not None:
-            return found
-    return None
+    return component_named(factor.target) or component_named(factor.name)
+
+
+def component_named(name: str) -> Component | None:
+    """The component that a flag, a variable or a setting belongs to by its words; None when they say nothing."""
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    return next((component for words, component in _COMPONENTS if plain and words.search(plain)), None)
 
 
 def priors(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ruleout.model import Evidence
-from ruleout.model.diagnosis import SURVIVED, Diagnosis
+from ruleout.model.diagnosis import SURVIVED, ChosenBy, Diagnosis, Setting
 
 _COMMAND = re.compile(r"^\s*[$>#] ")
 _MODEL = re.compile(r"(?:modeling|modular|configuration)_\w+|\bmodels[./]\w+|\b[A-Z]\w+For(?:CausalLM|Conditional\w+)")
@@ -22,7 +22,11 @@ _BAR = re.compile(r"\b\d{1,3}%\|.*(?:it/s|s/it|\?s)")
 """A progress bar: it names what is being loaded or captured, whatever failed."""
 _FIELD = re.compile(r'^\s*"\w+": ')
 """A field of a configuration, printed as JSON. Of a whole one, each field stands there whatever failed."""
-DUMPED = 6
+_IDLE = re.compile(r"\b[\w-]+['\"]?\s*[=:]\s*['\"]?(?:None|False|null|false|none|off|disabled|)['\"]?(?=[,;)}\]]|\s*$)")
+"""A setting that is off. A dump of all settings names what never ran."""
+OFF = frozenset({"", "None", "False", "null", "false", "none", "off", "disabled"})
+_PAIR = re.compile(r"\b\w+['\"]?\s*[=:]\s*\S")
+DUMPED = 4
 """So many fields nobody picks by hand."""
 LONGEST = 2000
 
@@ -66,10 +70,8 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
     kept = _told([e for e in kept if not _BAR.search(e.text)])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
-    settings = [
-        Evidence(s.source or source, s.line, f"{s.name}={s.resolved if s.resolved is not None else s.requested}")
-        for s in diagnosis.settings
-    ]
+    values = [(s, s.resolved if s.resolved is not None else s.requested) for s in diagnosis.settings]
+    settings = [Evidence(s.source or source, s.line, f"{s.name}={value}") for s, value in values if _is_on(s, value)]
     if diagnosis.command:
         settings.append(Evidence(source, 0, diagnosis.command[:LONGEST]))
     ran = diagnosis.environment
@@ -102,6 +104,11 @@ def _warned(diagnosis: Diagnosis) -> list[Evidence]:
     ]
 
 
+def _is_on(setting: Setting, value: str | None) -> bool:
+    """It is in effect, or somebody asked for it, be it to turn something off."""
+    return (value or "") not in OFF or setting.chosen_by is ChosenBy.USER
+
+
 def _told(lines: list[Evidence]) -> list[Evidence]:
     """The lines without a configuration that was printed whole."""
     rest = [line for line in lines if not _FIELD.match(line.text)]
@@ -111,6 +118,8 @@ def _told(lines: list[Evidence]) -> list[Evidence]:
 def _without(names: Iterable[str], line: Evidence) -> Evidence:
     """The line without the names of models: they are facts of their own."""
     text = _MODEL.sub("…", line.text)
+    if len(_PAIR.findall(text)) >= DUMPED:
+        text = _IDLE.sub("…", text)
     for name in names:
         text = text.replace(name, "…")
     return line if text == line.text else Evidence(line.source, line.line, text)

@@ -7,6 +7,7 @@ the target **failure** at its **exposure**. A **verdict** names a **cause** with
 from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Probe, Ready, Target
 from ruleout.model.configuration import Configuration
 from ruleout.model.diagnosis import (
+    Choices,
     ChosenBy,
     DiagnosedFailure,
     Diagnosis,
@@ -66,6 +67,7 @@ __all__ = [
     "Carrier",
     "Case",
     "Cause",
+    "Choices",
     "ChosenBy",
     "Component",
     "Configuration",

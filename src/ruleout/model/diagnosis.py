@@ -127,14 +127,29 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """The levels of a setting, as the log itself lists them."""
+
+    name: str
+    levels: tuple[str, ...]
+    line: int
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LogWarning:
-    """A line that warns. `weight` is how much it says about the failure, None as long as nobody has judged it."""
+    """A line that warns. `weight` is how much it says about the failure, None as long as nobody has judged it.
+
+    Attributes:
+        remedy: what is to be known of the remedy that it offers; empty when there is nothing to say.
+    """
 
     line: int
     text: str
     weight: float | None = None
     why: str = ""
     source: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +235,7 @@ class Diagnosis:
         never_varied: with several logs, settings shared by all failing runs and never changed.
         command: the command line that started the run, where the log shows it.
         reason: why the outcome was judged so, in words.
+        choices: levels of settings that the log lists.
     """
 
     engine: EngineId
@@ -237,3 +253,4 @@ class Diagnosis:
     command: str = ""
     reason: str = ""
     sources: tuple[LogSource, ...] = ()
+    choices: tuple[Choices, ...] = ()

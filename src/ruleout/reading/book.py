@@ -7,10 +7,10 @@ a dump of the configuration, because dumps are printed before the hooks run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ruleout.model.diagnosis import ChosenBy, Setting
+from ruleout.model.diagnosis import Choices, ChosenBy, Setting
 
 MOST = 1000
 """Settings kept; a log that names more is not a log of settings."""
@@ -37,6 +37,9 @@ class Book:
     version: dict[str, str] = field(default_factory=dict)
     command: str = ""
     knows_requests: bool = False
+    dumped: bool = False
+    offers: dict[str, Choices] = field(default_factory=dict)
+    guesses: list[tuple[str, str, int, bool]] = field(default_factory=list)
 
     def request(self, name: str, value: str, line: int) -> None:
         """The user asked for a value. The first mention counts."""
@@ -54,11 +57,35 @@ class Book:
 
     def dump(self, values: Mapping[str, str], line: int, *, requested: bool = False) -> None:
         """A printed configuration."""
+        self.dumped = True
         for name, value in values.items():
             if requested:
                 self.request(name, value, line)
             else:
                 self.resolve(name, value, line)
+
+    def guess(self, name: str, value: str, line: int, *, by_engine: bool = False) -> None:
+        """A value that is in effect by the words of any engine; believed where no format knows the engine's own."""
+        if len(self.guesses) < MOST:
+            self.guesses.append((name, value, line, by_engine))
+
+    def adopt(self) -> None:
+        """Believe what was guessed, if the engine's own format has read no configuration."""
+        if not self.dumped:
+            for name, value, line, by_engine in self.guesses:
+                self.resolve(name, value, line, by_engine=by_engine)
+
+    def offer(self, what: str, value: str, levels: Sequence[str], line: int) -> None:
+        """The log lists levels of what it calls so, of which one is or was to be `value`."""
+        words = set(what.split("_"))
+        named = [
+            name
+            for name, entry in self.settings.items()
+            if value and value in (entry.requested, entry.resolved) and words & set(name.split("_"))
+        ]
+        name = max(named, key=lambda name: len(words & set(name.split("_"))), default=what)
+        if len(levels) > 1 and len(self.offers) < MOST:
+            self.offers.setdefault(name, Choices(name, tuple(levels), line))
 
     def ran_on(self, name: str, value: str) -> None:
         """A fact of the environment. The first mention counts."""

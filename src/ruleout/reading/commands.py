@@ -21,6 +21,11 @@ _PROGRAM = re.compile(
     r"python3? -m |\b(?:vllm|sglang|lmdeploy|transformers) serve|trtllm-|llama-server|docker run"
     r"|launch_server"
 )
+_OTHER = re.compile(
+    r"(?:sudo )?(?:\S*/)?(?:uv )?(?:pip3?|python3? -m pip|conda|apt|grep|cat|head|tail|less|ls|cd|git|echo|which"
+    r"|nvidia-smi)\b"
+)
+"""Commands that start no engine, whatever they name."""
 _VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]{2,}=")
 _MODEL = re.compile(r"\b(?:serve|api_server|gradio) (?P<model>[\w./~][\w./\-~]+)")
 _LONGEST = 8000
@@ -29,6 +34,8 @@ _LONGEST = 8000
 def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
     """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
     command = groups["command"][:_LONGEST]
+    if _OTHER.match(command) and not _PROGRAM.search(command):
+        return
     engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
     if not engine and not (text.lstrip()[:1] in "$❯" and " -" in command):
         return
@@ -60,7 +67,10 @@ def continued(book: Book, records: Sequence[Record]) -> None:
 
 
 def flags(command: str) -> dict[str, str]:
-    """Flags and their values, `True` for a bare one, their names in snake_case; and variables, as they are written."""
+    """Flags and their values, `True` for a bare one, their names in snake_case; and variables, as they are written.
+
+    `-m` is Python's: what follows it is the program.
+    """
     try:
         words = shlex.split(command, comments=False)
     except ValueError:
@@ -70,7 +80,7 @@ def flags(command: str) -> dict[str, str]:
         if _VARIABLE.match(word):
             name, _, value = word.partition("=")
             found.setdefault(name, value)
-        if not re.match(r"^--?[A-Za-z]", word) or (not word.startswith("--") and len(word) > 5):
+        if word == "-m" or not re.match(r"^--?[A-Za-z]", word) or (not word.startswith("--") and len(word) > 5):
             continue
         name, equals, value = word.lstrip("-").partition("=")
         if not equals:

@@ -18,6 +18,7 @@ from ruleout.reading.facts import KEPT, FactsReader
 from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
 from ruleout.reading.last_words import last_word
+from ruleout.reading.launches import Launch, launch_of
 from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
@@ -34,6 +35,21 @@ _LAST = 50
 """Lines of a log's end from which something is concluded."""
 
 __all__ = ["Run", "Stream", "read_facts", "read_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one log says.
+
+    Attributes:
+        time: when its failure was reported.
+        launch: when and with what it began, by which it is known whether it is a run or a rank of one.
+    """
+
+    facts: Diagnosis
+    time: float | None
+    look: Look
+    launch: Launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +83,20 @@ def read_run(sources: Sequence[Path | Stream]) -> Run:
     """The same, with the lines worth a closer look. Raises what `read_facts` raises."""
     if not sources:
         raise ValueError("no log was given")
-    parts = [_read(source, name) for name, source in expand(sources)]
-    diagnosis = merged([(facts, time) for facts, time, _ in parts])
+    return joined([read_part(source, name) for name, source in expand(sources)])
+
+
+def joined(parts: Sequence[Part]) -> Run:
+    """The run whose logs these are. Raises ValueError when there is none."""
+    diagnosis = merged([(part.facts, part.time) for part in parts])
     lead = diagnosis.failure.source if diagnosis.failure else ""
-    looks = sorted((look for _, _, look in parts), key=lambda look: look.source != lead)
+    looks = sorted((part.look for part in parts), key=lambda look: look.source != lead)
     near = looks[0].near if looks else ()
     return Run(diagnosis, near, tuple(line for look in looks for line in look.lines)[: 4 * KEPT])
 
 
-def _read(source: Path | Stream, name: str) -> tuple[Diagnosis, float | None, Look]:
-    """The facts of one source, when its failure was reported, and the lines worth a closer look."""
+def read_part(source: Path | Stream, name: str) -> Part:
+    """Read one log. Raises OSError when it cannot be read."""
     reader, size, complete, truncated = FactsReader(), 0, True, False
     with opened(source) as stream:
         for chunk in chunks(stream):
@@ -85,12 +105,13 @@ def _read(source: Path | Stream, name: str) -> tuple[Diagnosis, float | None, Lo
         truncated = isinstance(stream, Unpacked) and stream.truncated
     reader.failures.finish()
     facts, time = _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
-    return facts, time, look(reader, facts.failure, name)
+    return Part(facts, time, look(reader, facts.failure, name), launch_of(reader))
 
 
 def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:
     book, timeline = reader.book, reader.timeline
     continued(book, reader.head)
+    book.adopt()
     engine = book.engine
     if aliases := _aliases(engine):
         book.rename(aliases)
@@ -133,6 +154,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             command=book.command,
             reason=judged.reason,
             sources=(source,),
+            choices=tuple(replace(offer, source=source.name) for offer in book.offers.values()),
         ),
         time,
     )

@@ -66,7 +66,8 @@ def place(chosen: Spotted, reader: FactsReader) -> Stage:
     """The stage in which the failure happened."""
     if chosen.class_ is F.COMPILE_ERROR:
         return S.KERNEL_COMPILE
-    begun = chosen.stage
+    # What a device reports has run on it, even if the log tells nothing of the stages in between.
+    begun = S.UNKNOWN if chosen.asynchronous and chosen.stage in _BEFORE else chosen.stage
     told = f"{chosen.exception} {chosen.message} {chosen.text}"
     frames = of_frames(chosen.frames)
     if begun in SERVING:

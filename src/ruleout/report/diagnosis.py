@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from ruleout.model.diagnosis import SURVIVED, Diagnosis, Environment, LogOutcome
+from ruleout.model.story import Story
 from ruleout.model.vocabulary import FailureClass, Stage
 
 DIAGNOSIS = "ruleout.diagnosis/1"
@@ -47,9 +48,16 @@ _STAGES = {
 }
 
 
-def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
-    """`ruleout.diagnosis/1`. What the log does not say is null, what nobody has concluded yet is empty."""
+def diagnosis_document(diagnosis: Diagnosis, story: Story | None = None) -> dict[str, Any]:
+    """`ruleout.diagnosis/1`. What the log does not say is null, what nobody has concluded yet is empty.
+
+    With several runs it describes the target failure, and has the story's keys besides.
+    """
     document: dict[str, Any] = {"schema": DIAGNOSIS, **_plain(diagnosis)}
+    if story is not None:
+        document |= _plain(story)
+        for told, run in zip(document["runs"], story.runs, strict=True):
+            told |= {"masked": run.masked, "informative": run.informative}
     return document
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,46 +14,71 @@ import click
 from ruleout.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from ruleout.reading.diagnose import Stream
+    from ruleout.model.story import Story
+    from ruleout.reading.diagnose import Run, Stream
 
 
 @click.command()
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True)
+@click.option("--against", multiple=True, metavar="GOOD_LOG", help="The log of a run that served well. Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--no-rules", "generic", is_flag=True, help="Conclude without the catalogue of known failures.")
-def diagnose(logs: tuple[str, ...], as_json: bool, generic: bool) -> int:
-    """Read the LOGs of one run: what ran, how far it came, what failed first, why most likely, what to try next.
+def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, generic: bool) -> int:
+    """Read LOGs: what ran, how far it came, what failed first, why most likely, what to try next.
 
     A LOG is a file (plain, gz or xz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines
-    will do. All that are given count as one run. Nothing is launched and nothing leaves this machine.
+    will do. Several are several runs of one story, unless they are the rank logs of one run: then it also says what was
+    varied and what never was. Nothing is launched and nothing leaves this machine.
     """
-    from ruleout.diagnosis.diagnose import diagnosed
-    from ruleout.reading.diagnose import read_run
     from ruleout.report.diagnosis import diagnosis_document
+
+    found, copies = _read(logs)
+    goods: list[Run] = []
+    if against:
+        from ruleout.interfaces.cli.story import good_runs
+
+        goods = good_runs(_read(against)[0])
+    story: Story | None = None
+    if len(found) > 1 or goods or copies:
+        from ruleout.diagnosis.story import told
+        from ruleout.engines.levels import levels_of
+
+        diagnosis, story = told(found, goods, levels_of, copies=copies, rules=not generic)
+    else:
+        from ruleout.diagnosis.diagnose import diagnosed
+
+        diagnosis = diagnosed(found[0].diagnosis, found[0].near, found[0].lines, rules=not generic)
+    if as_json:
+        from ruleout.interfaces.cli.streams import tell_json
+
+        tell_json(diagnosis_document(diagnosis, story))
+    else:
+        from ruleout.interfaces.cli.diagnosis import tell_diagnosis
+
+        tell_diagnosis(diagnosis, story)
+    return 0
+
+
+def _read(logs: Iterable[str]) -> tuple[Sequence[Run], Sequence[tuple[str, str]]]:
+    """The runs whose logs these are, and which logs are copies of others."""
+    from ruleout.reading.runs import read_runs
 
     sources = [_input() if log == "-" else _path(log) for log in _once(logs)]
     try:
-        run = read_run(sources)
+        read = read_runs(sources)
     except OSError as problem:
         name = problem.filename or ", ".join(logs)
         raise UsageError(f"{name}: {problem.strerror or problem}", "Name a log that can be read.") from None
     except ValueError:
         raise UsageError(f"{', '.join(logs)}: no log in there", "Name the log files themselves.") from None
-    diagnosis = diagnosed(run.diagnosis, run.near, run.lines, rules=not generic)
-    if as_json:
-        from ruleout.interfaces.cli.streams import tell_json
-
-        tell_json(diagnosis_document(diagnosis))
-    else:
-        from ruleout.interfaces.cli.diagnosis import tell_diagnosis
-
-        tell_diagnosis(diagnosis)
-    return 0
+    return read.runs, read.copies
 
 
 def _once(logs: Iterable[str]) -> list[str]:
-    """Each log once: a file that is named twice is still one."""
-    return list(dict.fromkeys(logs))
+    """Each log once: a file that is named twice, however it is spelled, is still one."""
+    return list(
+        {os.path.realpath(log) if log not in ("-", "") else log: log for log in reversed(tuple(logs))}.values()
+    )[::-1]
 
 
 _NAMES = "Name a log, a folder of logs, or - for standard input."

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from ruleout.interfaces.cli import particulars, suspicion
+from ruleout.interfaces.cli import story as stories
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.rows import cut, labelled, number, wrapped
 from ruleout.interfaces.cli.suspicion import Row
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, LogOutcome, StepKind
+from ruleout.model.story import Story
 from ruleout.report import diagnosis as words
 
 STYLES = {
@@ -31,17 +33,17 @@ _BUILD = re.compile(r"(?<=\d)\+\w+(?:\.\w+)*|(?<=· )[\w.-]+/")
 """What a head can spare: from which checkout a release was built, and whose repository a model is of."""
 
 
-def tell_diagnosis(diagnosis: Diagnosis) -> None:
+def tell_diagnosis(diagnosis: Diagnosis, story: Story | None = None) -> None:
     """Print the answer on stdout."""
     console = answer_console()
-    for text, style in screen(diagnosis, console.width):
+    for text, style in screen(diagnosis, console.width, story):
         console.print(Text(printable(text, console.encoding), style), soft_wrap=True)
 
 
-def screen(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+def screen(diagnosis: Diagnosis, width: int, story: Story | None = None) -> Iterator[Row]:
     """The rows of the answer, none of them wider than `width` (at least 40) columns."""
     width = max(40, width)
-    yield from ((cut(text, width), style) for text, style in _rows(diagnosis, width))
+    yield from ((cut(text, width), style) for text, style in _rows(diagnosis, width, story))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,10 @@ _PLANS = (
 """From roomy to tight. Without a step that has to be seen, the first one serves."""
 
 
-def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
+def _rows(diagnosis: Diagnosis, width: int, story: Story | None) -> Iterator[Row]:
     first = [suspicion.title(diagnosis), *suspicion.step(1, diagnosis.next[0], width)] if diagnosis.next else []
     for plan in _PLANS:
-        blocks = [*_conclusion(diagnosis, width, plan), _why(diagnosis, width, plan), first]
+        blocks = [*_conclusion(diagnosis, width, plan, story), _why(diagnosis, width, plan), first]
         blocks = [block for block in blocks if block]
         if not first or sum(map(len, blocks)) <= FIRST:
             break
@@ -80,12 +82,14 @@ def _rows(diagnosis: Diagnosis, width: int) -> Iterator[Row]:
         told += [("", "")] if told and len(blocks) - place <= blanks else []
         told += block
     if first:
-        told += _steps(diagnosis, width, SCREEN - len(told))
+        told += _steps(diagnosis, width, stories.STEPS if story else SCREEN - len(told))
     yield from told
     rest = list(particulars.sections(diagnosis, width, plan.suspects))
     if diagnosis.suspects:
         rest.sort(key=lambda section: particulars.LATER.index(section[0]))
-    room = SCREEN - len(told) - 1 if diagnosis.suspects else SCREEN
+    limit = stories.SCREEN if story else SCREEN
+    rest = stories.joined(story, rest, width) if story else rest
+    room = limit - len(told) - 1 if diagnosis.suspects or story else limit
     rows = [row for label, rows in rest for row in labelled(label, rows, width)][: max(0, room)]
     if rows:
         yield "", ""
@@ -107,7 +111,7 @@ def _steps(diagnosis: Diagnosis, width: int, room: int) -> list[Row]:
     return told
 
 
-def _conclusion(diagnosis: Diagnosis, width: int, plan: _Plan) -> list[list[Row]]:
+def _conclusion(diagnosis: Diagnosis, width: int, plan: _Plan, story: Story | None) -> list[list[Row]]:
     """What ran, and how it ended."""
     mark, style = STYLES.get(diagnosis.outcome, ("✗", "red")) if words.sure(diagnosis) else ("?", "yellow")
     told = [(row, f"bold {style}") for row in wrapped(f"{mark} {words.conclusion(diagnosis)}", width, 2, 2)]
@@ -115,7 +119,7 @@ def _conclusion(diagnosis: Diagnosis, width: int, plan: _Plan) -> list[list[Row]
         told += _failure(diagnosis.failure, diagnosis, width, plan)
     if diagnosis.reason and _adds(diagnosis) and (plan.address or not diagnosis.failure):
         told += [(row, "dim") for row in wrapped(f"  {diagnosis.reason}", width, 2, 2)]
-    return [[(row, "dim") for row in _head(diagnosis, width, plan.head)], told]
+    return [[(row, "dim") for row in _head(diagnosis, width, plan.head, story)], told]
 
 
 def _why(diagnosis: Diagnosis, width: int, plan: _Plan) -> list[Row]:
@@ -131,10 +135,11 @@ def printable(text: str, encoding: str) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def _head(diagnosis: Diagnosis, width: int, rows: int) -> list[str]:
+def _head(diagnosis: Diagnosis, width: int, rows: int, story: Story | None) -> list[str]:
     ran = " · ".join(words.what_ran(diagnosis))
     lines = sum(source.lines for source in diagnosis.sources)
-    names = diagnosis.sources[0].name if len(diagnosis.sources) == 1 else f"{len(diagnosis.sources)} logs"
+    taken = stories.taken_as(story, len(diagnosis.sources))
+    names = taken or (diagnosis.sources[0].name if diagnosis.sources else "no log")
     broken = ", cut off" if any(source.truncated for source in diagnosis.sources) else ""
     size = f"{number(lines)} line{'' if lines == 1 else 's'}{broken}"
     read = f"{cut(names, width // 2)}, {size}"
@@ -143,7 +148,7 @@ def _head(diagnosis: Diagnosis, width: int, rows: int) -> list[str]:
     if rows > 1 and len(ran) + 3 + len(read) > width:
         return [*wrapped(ran, width, 0, 2), read]
     brief = _BUILD.sub("", ran)
-    for left, right in ((ran, read), (brief, f"{cut(names, width // 4)}, {size}"), (brief, size)):
+    for left, right in ((ran, read), (brief, f"{cut(names, width // 4)}, {size}"), (brief, taken or size)):
         if len(left) + 3 + len(right) <= width:
             break
     left = cut(left, width - 3 - len(right))

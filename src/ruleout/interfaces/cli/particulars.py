@@ -67,8 +67,11 @@ def sections(diagnosis: Diagnosis, width: int, suspects: int) -> Iterator[tuple[
             quoted = _quoted(((w.line, w.source, w.text) for w in warnings), diagnosis)
             yield label, _first(quoted, WARNINGS, room)
     if nothing := [w for w in diagnosis.warnings if w.weight == 0 and w.why != SURVIVED]:
+        nothing.sort(key=lambda w: not w.remedy)
         shown = [f"{address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
-        yield "Not evidence", _first(shown, WARNINGS, room)
+        rows, remedy = _first(shown, WARNINGS, room), nothing[0].remedy
+        told = wrapped(f"{remedy[:1].upper()}{remedy[1:]}", room, 2, 2) if remedy else []
+        yield "Not evidence", [*rows[:1], *told, *rows[1:]]
 
 
 def _fitted(stages: Sequence[StageSpan], room: int) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ruleout.model import Stage
 from ruleout.reading.book import Book
 from ruleout.reading.commands import typed
+from ruleout.reading.formats.anyones import LISTS, SETTINGS
 from ruleout.reading.formats.base import Format, Says, Taken, environment
 
 _VERSION = r"\d+\.\d+[\w.+\-]*"
@@ -92,5 +93,7 @@ GENERIC = Format(
         environment(r"\b(?:sm_?|SM_?)(?P<sm_named>\d{2,3})a?\b"),
         environment(r"\b(?P<sm>gfx\d{3,4}\w?)\b"),
         environment(r"[Mm]odel[ _]type[` =:'\"]+(?P<model_type>[a-z][\w]+)"),
+        *LISTS,
+        *SETTINGS,
     ),
 )

@@ -19,6 +19,8 @@ ALIASES = {
     "ep": "ep_size",
     "expert_parallel_size": "ep_size",
     "model": "model_path",
+    "fp4_gemm_runner_backend": "fp4_gemm_backend",
+    "fp8_gemm_runner_backend": "fp8_gemm_backend",
 }
 
 

@@ -1,0 +1,70 @@
+"""A warning may offer a remedy that cannot work: a release of transformers that does not know the model yet.
+
+Which release was the first to know a model type stands in a table that `tools/model_types.py` makes from the releases
+themselves (https://pypi.org/project/transformers/).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from ruleout.model import Diagnosis, Suspect
+
+_OFFERED = re.compile(
+    r"(?i)(?:downgrad|upgrad|install|pin|use|try|switch|revert|roll|works? with|fixed (?:in|by)|workaround).{0,60}?"
+    r"\btransformers\s*(?P<how>==|<=|<|~=|to|version|v|@)?\s*(?:version\s*)?v?(?P<version>\d+(?:\.\d+)+)"
+    r"|\btransformers\s*(?P<how_>==|<=|<)\s*(?P<version_>\d+(?:\.\d+)+)"
+)
+
+
+@cache
+def first_releases() -> dict[str, str]:
+    """By model type, the first release of transformers that knows it; older types are left out."""
+    text = (files("ruleout.diagnosis") / "model_types.json").read_text(encoding="utf-8")
+    table: dict[str, str] = json.loads(text)
+    return table
+
+
+def impossible(text: str, model_type: str | None) -> str:
+    """Why what a text offers cannot work for a model of that type; empty when nothing speaks against it."""
+    if not model_type or "ransformers" not in text:
+        return ""
+    first = first_releases().get(model_type)
+    for found in _OFFERED.finditer(text) if first else ():
+        version, how = found["version"] or found["version_"], found["how"] or found["how_"] or "=="
+        limit, needed = _parts(version), _parts(first or "")
+        if limit < needed or (how == "<" and limit <= needed):
+            named = f"below {version}" if how == "<" else version
+            return f"cannot work: transformers {named} does not know {model_type}, {first} is the first to"
+    return ""
+
+
+def remedied(diagnosis: Diagnosis) -> Diagnosis:
+    """The diagnosis with what is known of the remedies that its warnings offer."""
+    kind = diagnosis.environment.model_type
+    warnings = tuple(
+        replace(warning, remedy=f"its remedy {why}") if (why := impossible(warning.text, kind)) else warning
+        for warning in diagnosis.warnings
+    )
+    return replace(diagnosis, warnings=warnings)
+
+
+def possible(found: Sequence[Suspect], model_type: str | None) -> list[Suspect]:
+    """The suspects, each fix that cannot work for that model with a word that says so."""
+    return [_checked(suspect, model_type) for suspect in found]
+
+
+def _checked(suspect: Suspect, kind: str | None) -> Suspect:
+    note = suspect.fix.get("note")
+    if not isinstance(note, str) or not (why := impossible(note, kind)):
+        return suspect
+    return replace(suspect, fix={**suspect.fix, "note": f"{note} ({why})"})
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,97 @@
+"""Whether two logs are ranks of one run or two runs: by what each was started with, when, and whose lines it holds.
+
+Names deceive (`tp4.log` and `tp8.log` are trials, `4.log` and `8.log` may be ranks), so that what a log holds decides:
+two launches with other settings, or one after the other, are two runs whatever their files are called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from itertools import chain
+
+from ruleout.model import Stage
+from ruleout.reading.facts import FactsReader
+from ruleout.reading.placing import rank_number
+from ruleout.reading.times import seconds
+
+_DATED = 900_000_000.0
+"""Seconds above which a clock has a date: others begin anew with each day or each start, and compare to nothing."""
+_OWN = re.compile(r"rank|port|host|addr|node|master|gpu_id|device_id|seed|pid|uuid", re.IGNORECASE)
+"""Settings in which ranks of one run differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a log tells of its beginning.
+
+    Attributes:
+        settings: what was asked for, or else what was printed as the configuration; empty when neither is told.
+        span: its first and its last second on a clock with a date, None where the log has none.
+        served: it tells that a server is ready, as one log of a run does.
+        ranks: numbers of the ranks whose lines it begins or ends with.
+        mark: the same for two copies of one log.
+    """
+
+    engine: str
+    version: str | None
+    settings: dict[str, str]
+    span: tuple[float, float] | None
+    served: bool
+    ranks: frozenset[int]
+    mark: str
+
+    @property
+    def told(self) -> bool:
+        """The log holds a launch of its own."""
+        return bool(self.settings)
+
+    def unlike(self, other: Launch) -> bool:
+        """The two cannot be ranks of one run."""
+        if self.engine and other.engine and self.engine != other.engine:
+            return True
+        if self.version and other.version and self.version != other.version:
+            return True
+        if not (self.told and other.told):
+            return False
+        return self.settings != other.settings or self.apart(other)
+
+    def apart(self, other: Launch) -> bool:
+        """One was over before the other began."""
+        if self.span is None or other.span is None:
+            return False
+        return self.span[1] < other.span[0] or other.span[1] < self.span[0]
+
+    def overlaps(self, other: Launch) -> bool:
+        """Both have clocks with dates, and were running at the same time."""
+        return self.span is not None and other.span is not None and not self.apart(other)
+
+
+def launch_of(reader: FactsReader) -> Launch:
+    """The launch of a log that has been read to its end."""
+    asked = {name: entry.requested for name, entry in reader.book.settings.items() if entry.requested is not None}
+    printed = {
+        name: entry.resolved
+        for name, entry in reader.book.settings.items()
+        if entry.resolved is not None and not entry.by_engine
+    }
+    dumped = printed if len(printed) > 3 else {}
+    settings = {name: value for name, value in (asked or dumped).items() if not _OWN.search(name)}
+    lines = reader.tail.decode("utf-8", "replace").split("\n")
+    first = next((t for r in reader.head if (t := _dated(r.raw))), None)
+    last = next((t for line in reversed(lines) if (t := _dated(line))), None)
+    told = {r.source for r in reader.head if r.source}
+    ranks = frozenset(number for source in told if (number := rank_number(source)) is not None)
+    mark = hashlib.sha256(str(reader.lines).encode())
+    for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
+        mark.update(data)
+    span = None if first is None or last is None else (first, last)
+    engine = reader.book.engine
+    served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
+    return Launch(engine, reader.book.version.get(engine), settings, span, served, ranks, mark.hexdigest())
+
+
+def _dated(line: str) -> float | None:
+    time = seconds(line[:200])
+    return time if time is not None and time > _DATED else None

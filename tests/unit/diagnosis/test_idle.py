@@ -1,0 +1,36 @@
+"""A setting that is off is no clue: a dump of all settings names everything that never ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ruleout.diagnosis.diagnose import diagnosed
+from ruleout.model import Component, Stage
+from ruleout.reading.diagnose import read_run
+
+DUMP = "server_args=ServerArgs(model_path='/m/acme', tp_size=8, {rest}, enable_lora=False)"
+CRASH = """\
+[2026-02-26 10:05:02 TP0] Scheduler hit an exception: Traceback (most recent call last):
+  File "/srv/worker.py", line 5, in step
+    torch.cuda.synchronize()
+torch.AcceleratorError: CUDA error: device-side assert triggered
+"""
+
+
+def suspects(folder: Path, rest: str) -> dict[Component, float]:
+    """The suspects of a short log that begins with that dump."""
+    log = folder / "server.log"
+    log.write_text(f"[2026-02-26 10:00:00] {DUMP.format(rest=rest)}\n{CRASH}", encoding="utf-8")
+    run = read_run([log])
+    assert run.diagnosis.stage not in (Stage.ARG_PARSING, Stage.MODEL_CONFIG)
+    return {s.component: s.probability for s in diagnosed(run.diagnosis, run.near, run.lines).suspects}
+
+
+def test_what_is_off_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    off = "speculative_algorithm=None, moe_a2a_backend='none', quantization=None"
+    assert suspects(tmp_path, off) == suspects(tmp_path, "page_size=1, watchdog_timeout=300, dp_size=1")
+
+
+def test_what_is_on_is_a_clue(tmp_path: Path) -> None:
+    on = suspects(tmp_path, "speculative_algorithm='EAGLE', moe_a2a_backend='none', quantization=None")
+    assert next(iter(on)) is Component.SPEC_DECODE
