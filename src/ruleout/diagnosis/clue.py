@@ -28,6 +28,7 @@ class Clue:
     Attributes:
         says: in words, what was found; `{0}` is the matched text.
         classes, stages: where it counts; everywhere when empty.
+        absent: what counts is that the pattern stands in none of the places.
     """
 
     places: tuple[Place, ...]
@@ -36,6 +37,7 @@ class Clue:
     says: str
     classes: frozenset[FailureClass] = frozenset()
     stages: frozenset[Stage] = frozenset()
+    absent: bool = False
 
 
 def clue(
@@ -45,9 +47,11 @@ def clue(
     says: str,
     classes: frozenset[FailureClass] | set[FailureClass] = frozenset(),
     stages: frozenset[Stage] | set[Stage] = frozenset(),
+    *,
+    absent: bool = False,
 ) -> Clue:
     """A clue, from the text of its pattern."""
-    return Clue(places, re.compile(pattern), weights, says, frozenset(classes), frozenset(stages))
+    return Clue(places, re.compile(pattern), weights, says, frozenset(classes), frozenset(stages), absent)
 
 
 SAID, NEAR = (P.FAILURE,), (P.FAILURE, P.NEAR)

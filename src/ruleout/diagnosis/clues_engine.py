@@ -59,6 +59,23 @@ ENGINE: tuple[Clue, ...] = (
         "the attention backend was chosen ({0})",
         RUNTIME,
     ),
+    # Most configurations that are refused are so for the sake of attention or its cache; then their words are there.
+    clue(
+        (*NEAR, *ASKED),
+        r"(?i)att(?:entio)?n|\bmla\b|fmha|flash|backend|page[_ ]size|head",
+        {C.ATTENTION_BACKEND: -1.2},
+        "nothing speaks of attention",
+        {F.INCOMPATIBLE_CONFIG_ASSERT, F.OTHER},
+        absent=True,
+    ),
+    clue(
+        (*NEAR, *ASKED),
+        r"(?i)\bkv|cache|fp[48]|e4m3|e5m2|dtype",
+        {C.KV_CACHE_DTYPE: -1.2},
+        "nothing speaks of the KV cache or its type",
+        {F.INCOMPATIBLE_CONFIG_ASSERT, F.OTHER},
+        absent=True,
+    ),
     # Experts.
     clue(
         NEAR,

@@ -44,7 +44,9 @@ def clues_in(view: View, table: Sequence[Clue] = CLUES) -> list[Found]:
         if clue.stages and view.diagnosis.stage not in clue.stages:
             continue
         hit = next((hit for place in clue.places if (hit := view.find(clue.pattern, place))), None)
-        if hit:
+        if clue.absent and not hit and failure:
+            found.append(Found(clue, Evidence(failure.source, failure.line, failure.text[:500]), ""))
+        elif hit and not clue.absent:
             found.append(Found(clue, hit[0], hit[1].group(0)))
     return found
 

@@ -15,6 +15,7 @@ from ruleout.diagnosis.view import Place, View
 from ruleout.model import Component, Evidence
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_ASIDE = re.compile(r" ?\([^()]*\)")
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Conditions:
 
     Attributes:
         class_, stage: of the failure, one of these.
-        any: at least one of these in the failure or in a line near it; their named groups are the rule's parameters.
+        any: at least one of these in the failure, in a line near it, or else in a warning of the stage in which it
+            failed; their named groups are the rule's parameters.
         lines: each of these in a line that was kept of the log.
         without: none of these in the failure or near it.
         settings, environment: a value by its name, which matches in full; a name may end in `*`.
@@ -85,8 +87,12 @@ class Match:
     evidence: tuple[Evidence, ...]
 
     def filled(self, text: str) -> str:
-        """A text of the rule with the parameters in their places."""
+        """A text of the rule with the parameters in their places; what is in parentheses goes where its own lack."""
+        text = _ASIDE.sub(lambda found: found[0] if self._knows(found[0]) else "", text)
         return _PARAMETER.sub(lambda found: self.parameters.get(found[1]) or f"some {found[1]}", text)
+
+    def _knows(self, text: str) -> bool:
+        return all(self.parameters.get(name) for name in _PARAMETER.findall(text))
 
 
 def match(rule: Rule, view: View) -> Match | None:
@@ -111,7 +117,8 @@ def match(rule: Rule, view: View) -> Match | None:
             evidence.append(found[0])
     parameters: dict[str, str] = {}
     if when.any:
-        hit = next((hit for pattern in when.compiled["any"] if (hit := view.find(pattern, Place.WHOLE))), None)
+        tries = ((pattern, place) for place in (Place.WHOLE, Place.WARNED) for pattern in when.compiled["any"])
+        hit = next((hit for pattern, place in tries if (hit := view.find(pattern, place))), None)
         if not hit:
             return None
         evidence.insert(0, hit[0])

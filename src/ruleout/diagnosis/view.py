@@ -1,7 +1,8 @@
 """The facts of a run as texts to search, so that a clue, wherever it stands, leads back to a line.
 
-Four places, because a word weighs by where it stands: in the failure itself, in the lines near it, in what was asked of
-the engine or chosen by it, in what the run ran on.
+Several places, because a word weighs by where it stands: in the failure itself, in the lines near it, in what was asked
+of the engine or chosen by it, in what the run ran on. A library may warn long before the exception that it leads to;
+such a warning counts as long as the run got no further in between.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ruleout.model import Evidence
-from ruleout.model.diagnosis import ChosenBy, Diagnosis, Setting
+from ruleout.model.diagnosis import SURVIVED, ChosenBy, Diagnosis, Setting
 
 _COMMAND = re.compile(r"^\s*[$>#] ")
 _MODEL = re.compile(r"(?:modeling|modular|configuration)_\w+|\bmodels[./]\w+|\b[A-Z]\w+For(?:CausalLM|Conditional\w+)")
@@ -36,6 +37,7 @@ class Place(StrEnum):
     FAILURE = "failure"
     NEAR = "near"
     WHOLE = "whole"  # near, with the names of models
+    WARNED = "warned"  # far above the failure, in the stage in which it failed
     LINES = "lines"
     SETTINGS = "settings"
     ENVIRONMENT = "environment"
@@ -81,11 +83,25 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
             Place.FAILURE: tuple(_without(names, e) for e in said),
             Place.NEAR: tuple(_without(names, e) for e in (*said, *kept)),
             Place.WHOLE: (*said, *kept),
+            Place.WARNED: tuple(_warned(diagnosis)),
             Place.LINES: tuple(lines) or tuple(kept),
             Place.SETTINGS: tuple(settings),
             Place.ENVIRONMENT: tuple(environment),
         },
     )
+
+
+def _warned(diagnosis: Diagnosis) -> list[Evidence]:
+    """Warnings of the log that failed, since its last stage began, without those that healthy runs print too."""
+    failure = diagnosis.failure
+    if failure is None or failure.inferred:
+        return []
+    lines = [s.line for s in diagnosis.stages if s.source == failure.source and s.line <= failure.line]
+    began = max(lines, default=0)
+    warned = [w for w in diagnosis.warnings if w.source == failure.source and began <= w.line < failure.line]
+    return [
+        Evidence(w.source, w.line, w.text) for w in warned if w.why != SURVIVED and (w.weight is None or w.weight > 0)
+    ]
 
 
 def _is_on(setting: Setting, value: str | None) -> bool:

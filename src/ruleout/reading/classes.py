@@ -44,7 +44,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     ),
     (
         F.NO_KERNEL_IMAGE,
-        r"no kernel image|is not compatible with the current PyTorch|device kernel image is invalid"
+        r"no kernel image|has no device code|is not compatible with the current PyTorch|device kernel image is invalid"
         r"|invalid device function|NoKernelImageForDevice|hipErrorNoBinaryForGpu"
         r"|hipErrorSharedObjectInitFailed|CUDA_ERROR_(?:INVALID_(?:IMAGE|PTX|SOURCE)|NO_BINARY_FOR_GPU)"
         r"|PTX was compiled with an unsupported",
@@ -78,7 +78,7 @@ _ALONE: tuple[tuple[FailureClass, str], ...] = (
     ),
     (
         F.COMPILE_ERROR,
-        r"ninja: build stopped|Ninja build failed|errors? detected in the compilation"
+        r"ninja: build stopped|Ninja build failed|\bld: cannot find -|errors? detected in the compilation"
         r"|ptxas.{0,200}(?:fatal|error) *:|nvcc fatal|PassManager::run failed|LLVM ERROR|\(\d+\): error: "
         r"|:\d+:\d+: (?:fatal )?error: |Error building extension",
     ),
@@ -146,7 +146,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         F.COMPILE_ERROR,
         r"\bnvcc\b|\bptxas\b|CompilationError|CompileError|BackendCompilerFailed|InductorError"
         r"|TorchRuntimeError|_dynamo\.exc|NVRTC|nvrtc|[Ff]ailed to compile|[Cc]ompilation (?:failed|error)"
-        r"|[Bb]uild failed|GuardOnDataDependent|'ninja'",
+        r"|[Bb]uild failed|find (?:a )?C compiler|GuardOnDataDependent|'ninja'",
     ),
     (F.MISSING_SYMBOL, r"undefined symbol|symbol lookup error|Undefined reference|DLL load failed.*procedure"),
     (
@@ -155,7 +155,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"|architectures .{0,120}failed to be inspected|[Uu]nrecognized (?:model|configuration class)"
         r"|[Mm]odel (?:architectures?|type) .{0,120}not (?:currently )?supported"
         r"|[Uu]nsupported (?:model|arch\w* type)|Tokenizer class \w+ does not exist"
-        r"|no \w*SGLang implementation|KeyError.*(?:CONFIG_MAPPING|configuration_auto)",
+        r"|no \w*(?:SGLang|vLLM) implementation|KeyError.*(?:CONFIG_MAPPING|configuration_auto)",
     ),
     (
         F.MISSING_WEIGHTS,
@@ -216,6 +216,7 @@ _GENERAL: tuple[tuple[FailureClass, str], ...] = (
         r"|unrecognized arguments|the following arguments are required|not (?:yet )?supported|[Uu]nsupported"
         r"|does ?(?:not|NOT|n't) support"
         r"|[Ii]ncompatible|expected .{0,80}got |is not valid|not a valid|expected one argument"
+        r"|quantiz\w+ .{0,20}requires "
         r"|must be (?:one of|set|divisible|a multiple|greater|less)|not divisible|argument -",
     ),
 )

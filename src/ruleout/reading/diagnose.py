@@ -17,6 +17,7 @@ from ruleout.reading.commands import continued
 from ruleout.reading.facts import KEPT, FactsReader
 from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
+from ruleout.reading.last_words import last_word
 from ruleout.reading.launches import Launch, launch_of
 from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
@@ -24,12 +25,14 @@ from ruleout.reading.merging import merged
 from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
-from ruleout.reading.records import record
 from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
-from ruleout.reading.spotted import Spotted
+from ruleout.reading.spotted import Spotted, Weight
 from ruleout.reading.surroundings import environment_of
 from ruleout.reading.survival import handled
+
+_LAST = 50
+"""Lines of a log's end from which something is concluded."""
 
 __all__ = ["Run", "Stream", "read_facts", "read_run"]
 
@@ -67,10 +70,11 @@ def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
     """Read the logs of one run, in constant memory.
 
     Args:
-        sources: files (plain or gz), folders (every log in them, as ranks of one run), streams. Evidence and facts name
-            theirs in `source`: the file's name, or the stream's.
+        sources: files (plain, gz or xz), folders (every log in them, as ranks of one run), streams. Evidence and facts
+            name theirs in `source`: the file's name, or the stream's.
 
-    Raises OSError for a file that cannot be read, ValueError when there is no source at all.
+    Raises OSError for a file that cannot be read, ValueError when there is no source at all, UsageError for one that is
+    packed by zstd.
     """
     return read_run(sources).diagnosis
 
@@ -120,6 +124,8 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     if not chosen and silent.outcome is LogOutcome.STOPPED:
         chosen, rest = first(of_requests(survived))
         survived = [c for c in survived if c.start != (chosen and chosen.start)]
+    if not chosen and silent.outcome is LogOutcome.UNKNOWN:
+        chosen = _last_word(reader)
     if chosen:
         chosen = refined(chosen, reader)
         stage = place(chosen, reader)
@@ -160,6 +166,15 @@ def _aliases(engine: str) -> dict[str, str]:
     return next((dict(form.aliases) for form in FORMATS if form.name == engine), {})
 
 
+def _last_word(reader: FactsReader) -> Spotted | None:
+    """What the last lines say that no line calls a failure."""
+    began = [span.line for span in reader.timeline.spans if span.name is not Stage.SHUTDOWN]
+    known = {
+        line for c in reader.failures.candidates if c.weight is not Weight.CONSEQUENCE for line in (c.line, c.start)
+    }
+    return last_word(reader.last(EXCERPT), max(began, default=0), known, reader.timeline.current)
+
+
 def _infer(reader: FactsReader, judged: Judged) -> Inferred | None:
     """What a log without a failing line tells of a failure. A run that was stopped in order has none."""
     if judged.outcome is LogOutcome.STOPPED:
@@ -167,8 +182,7 @@ def _infer(reader: FactsReader, judged: Judged) -> Inferred | None:
     excerpt = reader.lines <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
     records = list(reader.head)
     if reader.lines > len(records):
-        tail = reader.tail[reader.tail.find(b"\n") + 1 :].split(b"\n")[-50:]
-        records += [record(reader.lines - len(tail) + index + 1, data) for index, data in enumerate(tail)]
+        records += reader.last(_LAST)
     return infer(records, reader.timeline.current, excerpt=excerpt)
 
 

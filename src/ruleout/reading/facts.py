@@ -82,6 +82,14 @@ class FactsReader(LogReader):
         self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
         self.lives.look(chunk[-TAIL:], self.lines)
 
+    def last(self, most: int) -> list[Record]:
+        """The last lines, at most so many; all of a short log."""
+        if self.lines <= min(most, len(self.head)):
+            return [r for r in self.head if r.line <= self.lines]
+        tail = self.tail[self.tail.find(b"\n") + 1 :].split(b"\n")
+        tail = (tail[:-1] if not tail[-1] else tail)[-most:]
+        return [record(number, data) for number, data in enumerate(tail, self.lines - len(tail) + 1)]
+
     def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
         """Read one line, which is at that position of its chunk, unless one just like it has changed nothing."""
         if len(data) > _LONGEST or b"ssert" in data or self.failures.busy:

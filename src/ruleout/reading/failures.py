@@ -12,7 +12,7 @@ from dataclasses import replace
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.classes import classify
 from ruleout.reading.faults import FATAL, Fault
-from ruleout.reading.oneliners import CONSEQUENCE, WRAPPER, late, spot, weigh
+from ruleout.reading.oneliners import CONSEQUENCE, DIES, WRAPPER, late, raising, spot, weigh
 from ruleout.reading.records import Record
 from ruleout.reading.signature import normalise
 from ruleout.reading.spotted import Spotted, Weight
@@ -35,8 +35,6 @@ _REFUSED = re.compile(
     r"|[Bb]ad [Rr]equest"
 )
 """Lines above the stack of a request that asked for what cannot be had."""
-_DIES = re.compile(r"hit an exception|fatal error|failed to start|(?:[Ee]rror|[Ee]xception) in [\w ]*\bloop\b")
-"""A process's word that it ends with the exception below."""
 _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?:tactic|kernel)")
 """An autotuner that leaves out what does not work here: flashinfer's and TensorRT-LLM's print the error of each tactic
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
@@ -155,7 +153,7 @@ class Failures:
         self._stages[record.line] = stage
         if before and CONSEQUENCE.search(before.text) and "ASGI" in before.text:
             self._requests.add(record.line)
-        if _DIES.search(record.text) or (before and _DIES.search(before.text)):
+        if DIES.search(record.text) or (before and DIES.search(before.text)):
             self._deadly.add(record.line)
         tried = before and (_TRIED if before.level == "WARNING" else _REFUSED).search(before.text)
         if record.harmless or tried:
@@ -256,8 +254,10 @@ def _rated(member: Raised, block: Block) -> Spotted:
 def _cut(member: Raised, block: Block) -> Spotted:
     """A traceback that ends before its exception."""
     text = member.asserted or (member.frames[-1] if member.frames else "")
+    exception, message = raising(text) or ("", text)
+    class_ = classify(exception, message) if exception else FailureClass.OTHER
     weight, frames = Weight.WEAK, tuple(member.frames)
-    return Spotted(FailureClass.OTHER, "", text, member.start, member.start, text, weight, frames, block.source)
+    return Spotted(class_, exception, message, member.start, member.start, text, weight, frames, block.source)
 
 
 def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:

@@ -43,10 +43,7 @@ def _near(reader: FactsReader, failure: DiagnosedFailure) -> dict[int, Record]:
         if first <= failure.line < first + len(lines):
             found |= {n: record(n, line) for n, line in enumerate(lines, first)}
     if not found:  # nothing reported it, or it is the last that the log tells
-        tail = reader.tail[reader.tail.find(b"\n") + 1 :].split(b"\n")
-        tail = tail[:-1] if tail and not tail[-1] else tail
-        begin = max(0, len(tail) - LAST)
-        found = {n: record(n, data) for n, data in enumerate(tail[begin:], reader.lines - len(tail) + begin + 1)}
+        found = {record.line: record for record in reader.last(LAST)}
     return found
 
 

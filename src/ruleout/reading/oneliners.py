@@ -34,7 +34,11 @@ _EXCEPTION = re.compile(
 _CALLED = re.compile(r"^[-*> ]{0,4}((?:[A-Za-z_]\w*\.)*(?=[A-Z])\w*(?:Error|Exception))\(['\"](.+?)['\"],?\)")
 _BUILTIN = re.compile(r"^(?:StopIteration|KeyError|IndexError|AttributeError|StopAsyncIteration|LookupError)$")
 _MODEL = re.compile(r"error loading model: (.+)|^[a-z_]\w*: .{0,60}(failed to (?:load|allocate|create|initialize) .+)")
-_TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Uu]sing (?:the )?default")
+TRIED = re.compile(r"fall(?:ing|s)?[ -]?back|[Ii]gnor|[Cc]ontinu|[Rr]etry|[Ss]kip|[Uu]sing (?:the )?default")
+"""What was done instead."""
+DIES = re.compile(r"hit an exception|fatal error|failed to start|(?:[Ee]rror|[Ee]xception) in [\w ]*\bloop\b")
+"""A process's word that it ends with the exception below."""
+_RAISE = re.compile(r"^\s*raise ((?:\w+\.)*(?=[A-Z])\w*(?:Error|Exception))\(\s*[rfb]{0,2}(['\"])(.+?)(?:\2|$)")
 _DOING = re.compile(r"^(?:Unhandled |Fatal )?[Ee]rror (?:in|while|during|from|when|at|\w+ing) [^:]{1,120}: (.+)")
 _WITH = re.compile(r"\bwith exception ((?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception))(?:\([^()]*\))?: (.+)")
 """What became of one request, in a line of its own."""
@@ -50,6 +54,8 @@ _SIGNAL = re.compile(
     r"|Floating point exception)(?:\s+\(core dumped\)|\s{2,}.*)?$"
 )
 _KERNEL = re.compile(r"(Out of memory: Killed process.*|oom-kill:.*|^.*(?:general protection fault|segfault at).*)")
+_BIND = re.compile(r"(\[Errno -?\d+\] error while attempting to bind on address .+)")
+"""asyncio's word for an address that is taken, which uvicorn prints after its startup and then ends."""
 _FATAL = re.compile(r"^Fatal Python error: (.+)|^(?:\[TM\])?\[FATAL\] (.+)")
 _CHECK = re.compile(
     r"(Check failed: .+|^Failed: \w+ error .+|GGML_ASSERT\(.+|Assertion fail(?:ed)?: .+"
@@ -81,6 +87,12 @@ def weigh(class_: FailureClass, exception: str, message: str) -> Weight:
     return Weight.WEAK if bare else Weight.STRONG
 
 
+def raising(source: str) -> tuple[str, str] | None:
+    """The exception that a source line raises, and the message that it gives it."""
+    found = _RAISE.match(source)
+    return (found[1], found[3]) if found else None
+
+
 def spot(record: Record) -> Spotted | None:
     """The failure that a line tells of, if it does."""
     text = record.text[:2000].strip()[:1000]
@@ -98,8 +110,8 @@ def spot(record: Record) -> Spotted | None:
     if told := _WITH.search(text):
         return _spotted(record, classify(told[1], told[2]), told[1], told[2], Weight.WEAK)
     class_or_none = telling(text)
-    for pattern in (_MODEL, _DOING, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
-        if (found := pattern.search(text)) and not (pattern is _MODEL and _TRIED.search(text)):
+    for pattern in (_MODEL, _DOING, _BIND, _KERNEL, _FATAL, _PARSER, _SHELL, _SIGNAL, _CHECK):
+        if (found := pattern.search(text)) and not (pattern is _MODEL and TRIED.search(text)):
             message = next(group for group in found.groups() if group)
             return _spotted(
                 record, class_or_none or classify("", message), "", message, weigh(FailureClass.NONE, "", message)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ruleout.model import FailureClass, Stage
 from ruleout.model.diagnosis import LogOutcome
+from ruleout.reading.last_words import refused
 from ruleout.reading.spotted import Spotted, Weight
 from ruleout.reading.timeline import AFTER_READY, Timeline
 
@@ -51,6 +52,8 @@ def of_failure(failure: Spotted, tail: bytes) -> Judged:
         stopped = bool(_SHUT_DOWN.search(tail))
         outcome = LogOutcome.STOPPED if stopped else LogOutcome.HEALTHY
         return Judged(outcome, "a request failed, the server went on answering")
+    if failure.weight is Weight.WEAK and refused(failure.text):
+        return Judged(LogOutcome.UNKNOWN, "a request was refused; of the server it says nothing")
     if _SIGNAL.search(failure.message):
         return Judged(LogOutcome.KILLED, "a signal ended it")
     return Judged(of_class(failure.class_, inferred=False), "the log reports a failure")

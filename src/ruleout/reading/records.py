@@ -26,12 +26,14 @@ _PART = re.compile(
     | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[ ](?:(?:std(?:out|err)[ ][FP]|-|\|)[ ])?
     | \d\d:\d\d:\d\d(?:[.,]\d+)?[ ](?:-[ ])?
     | \d+\.\d\d\.\d{{3}}\.\d{{3}}[ ](?P<ggml>[EWID])[ ]                                    # 0.00.302.419 I (llama.cpp)
-    | (?:\[\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d\][ ])?\[TRT-LLM\][ ]
+    | \[\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d\][ ]
+    | \[TRT(?:-LLM)?\][ ]
     | (?:\[_torch\])?\[(?P<mpi>RANK[ ]\d+)\][ ]?
     | \[(?P<trt>[EWIF])\][ ]
     | \[TensorRT-LLM\]\[(?P<cpp>{_LEVELS})\][ ]?
     | \[(?P<bracket>{_LEVELS})\][ ]?
     | (?P<vllm>{_LEVELS})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ]\[?(?P<place>[\w./]+:\d+)\][ ]?   # ERROR 11-29 16:25:30 [a:9]
+    | \[(?P<address>\w+\.py:\d+)\][ ]?                                                # [core.py:9], cut off at the left
     | (?P<logging>{_LEVELS})(?::[\w.]*:[ ]?|:[ ]+|[ ]+(?=\S))                         # INFO:     x, ERROR:root:x
     | [A-Za-z_][\w.]*[ ]-[ ](?P<dashed>{_LEVELS})[ ]-[ ]
     """,
@@ -93,6 +95,8 @@ def record(line: int, data: bytes) -> Record:
             continue
         if kind in _SOURCES:
             sources.append(value)
+        elif kind == "address":
+            place = value
         elif kind == "place":
             place, level = value, _INITIAL.get(part["vllm"], part["vllm"])
         else:

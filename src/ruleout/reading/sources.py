@@ -1,4 +1,4 @@
-"""Where a log comes from: a file, plain or gz; a folder of rank logs; a stream.
+"""Where a log comes from: a file, plain or packed; a folder of rank logs; a stream.
 
 A compressed file that breaks off gives what can be unpacked; it is truncated, not unreadable.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from ruleout.model import UsageError
+
 MOST = 1024
 """Files of a folder that are read."""
 _LOG = re.compile(
-    r"(?:^|[._\-])(?:log|logs|out|err|txt|stdout|stderr)(?:[._\-]?\d+)?(?:\.gz)?$|rank|worker", re.IGNORECASE
+    r"(?:^|[._\-])(?:log|logs|out|err|txt|stdout|stderr)(?:[._\-]?\d+)?(?:\.(?:gz|xz|zst))?$|rank|worker", re.IGNORECASE
 )
 _RANK = re.compile(r"(?:rank|worker|node|gpu|proc|tp)[_\-.]?(\d+)(?!\d*\.\d)|^(\d{1,4})(?:\.[a-z]\w*)*$", re.IGNORECASE)
 
@@ -31,11 +34,15 @@ class Stream:
     bytes: BinaryIO
 
 
-class Unpacked(io.RawIOBase):
-    """The unpacked bytes of a gz stream; `truncated` once it has turned out to break off."""
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 
-    def __init__(self, packed: BinaryIO) -> None:
-        self._stream, self.truncated = gzip.GzipFile(fileobj=packed), False
+
+class Unpacked(io.RawIOBase):
+    """The unpacked bytes of a gz or xz stream; `truncated` once it has turned out to break off."""
+
+    def __init__(self, packed: BinaryIO, *, xz: bool = False) -> None:
+        self._stream = lzma.LZMAFile(packed) if xz else gzip.GzipFile(fileobj=packed)  # noqa: SIM115
+        self.truncated = False
 
     def read(self, size: int = -1) -> bytes:
         """As a file's; what cannot be unpacked ends it."""
@@ -43,7 +50,7 @@ class Unpacked(io.RawIOBase):
             return b""
         try:
             return self._stream.read1(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError):
             self.truncated = True
             return b""
 
@@ -61,7 +68,8 @@ def expand(sources: Sequence[Path | Stream]) -> list[tuple[str, Path | Stream]]:
     for source in sources:
         if isinstance(source, Path) and source.is_dir():
             files = [path for path in sorted(source.rglob("*"), key=_natural) if path.is_file()]
-            logs = [path for path in files if _LOG.search(path.name)] or _texts(source)
+            logs = [path for path in files if _LOG.search(path.name)]
+            logs = [path for path in logs if path.suffix != ".zst"] or _texts(source) or logs
             if not logs:
                 raise ValueError(f"no log in {source}")
             before = f"{source.name}/" if len(sources) > 1 else ""
@@ -91,18 +99,25 @@ def rank_of(name: str) -> int | None:
 
 @contextmanager
 def opened(source: Path | Stream) -> Iterator[BinaryIO | Unpacked]:
-    """The source's bytes. Raises OSError when a file cannot be read."""
+    """The source's bytes. Raises OSError when a file cannot be read, UsageError when it is packed by zstd."""
     if isinstance(source, Stream):
-        yield _unpacked(source.bytes)
+        yield _unpacked(source.bytes, source.name)
         return
     with source.open("rb") as stream:
-        yield _unpacked(stream)
+        yield _unpacked(stream, str(source))
 
 
-def _unpacked(stream: BinaryIO) -> BinaryIO | Unpacked:
+def _unpacked(stream: BinaryIO, name: str) -> BinaryIO | Unpacked:
     """The stream, or what is packed in it. It need not be seekable: pipes are logs too."""
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
-    return Unpacked(buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
+    begins = buffered.peek(len(_XZ))
+    if begins.startswith(_ZSTD):
+        raise UsageError(
+            f"{name}: packed by zstd, which is not read", "Unpack it first: `zstd -dc LOG | ruleout diagnose -`."
+        )
+    if begins.startswith((_GZIP, _XZ)):
+        return Unpacked(buffered, xz=begins.startswith(_XZ))
+    return buffered
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

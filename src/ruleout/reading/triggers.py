@@ -39,6 +39,7 @@ FAILURES: tuple[str, ...] = (
     r"command not found|: not found|No such file|Permission denied|No module named|can't open file",
     r"build stopped|[Bb]uild failed|ptxas|nvcc fatal|PassManager|LLVM ERROR|does not recognize this|unknown model arch",
     r"[Uu]nsupported (?:GPU )?[Aa]rch|execution plans|Failed to (?:run|launch|initialize)|too many resources",
+    r"no device code|attempting to bind|ld: cannot find",
     r"500 Internal|\" 500|\b[Ss][Ii][Gg][Qq][Uu][Ii][Tt]\b|hit an exception|failed to start|encountered an? ",
     r"\[shutdown\]|Shutting down|SIGTERM|SIGINT",
     r"RULEOUT_COST_MINUTES=",

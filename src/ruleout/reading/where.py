@@ -106,21 +106,22 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     (
         S.KV_CACHE_ALLOC,
         r"kv cache (?:memory|is needed|size|shape)|available memory for the cache|memory pool|cache blocks|page size"
-        r"|kv_cache_configs|llama_kv_cache|max seq len|maximum model length",
+        r"|kv_cache_configs|llama_kv_cache|max seq len|maximum model length"
+        r"|register memory",
     ),
     (
         S.WEIGHT_LOAD,
         r"load(?:ing)? (?:\w+ )?weights?|error loading model|llama_model_load|loaded_weight|weight_loader"
         r"|checkpoint shards|_load_w\d|load_model|load weight (?:begin|end)|load_tensors|safetensors"
         r"|missing tensor|into parameter|weight files|converting weights|into shape|starting to load model"
-        r"|create_weights|size_per_partition|min_thread_[kn]",
+        r"|create_weights|size_per_partition|min_thread_[kn]|gguf_init|engine plan",
     ),
     (
         S.DISTRIBUTED_INIT,
         r"init_process_group|init_torch_distributed|TCPStore|DistStoreError|DistNetworkError|client socket"
         r"|ncclCommInit|rendezvous|Init torch distributed|init_distributed|ncclUnhandledCudaError"
         r"|ncclSystemError|distributed_init_method|NCCL error|unhandled (?:system|cuda) error|SeqNum=[1-9],"
-        r"|NCCL INFO|NCCL version|using nccl==",
+        r"|NCCL INFO|NCCL WARN|NCCL version|using nccl==|connectFullMesh|nvshmem|non-zero status",
     ),
     (
         S.CONCURRENCY,
@@ -154,8 +155,10 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     (
         S.INSTALL_IMPORT,
         r"No module named|cannot import name|undefined symbol|cannot open shared object|pip install"
-        r"|Failed to import|import error|common_ops|module '\S+' has no attribute|_OpNamespace|driver on your system",
+        r"|Failed to import|import error|common_ops|module '\S+' has no attribute|_OpNamespace|driver on your system"
+        r"|cudaGetDeviceCount",
     ),
+    (S.READY, r"attempting to bind on address"),
 )
 """Words of a line."""
 

@@ -79,6 +79,16 @@ def test_the_name_of_a_model_is_no_clue(tmp_path: Path) -> None:
     assert shares[0] == shares[1]
 
 
+def test_attention_is_not_suspected_where_nothing_speaks_of_it(tmp_path: Path) -> None:
+    def attention(text: str) -> float:
+        found = told(text, tmp_path).suspects
+        return next((s.probability for s in found if s.component is Component.ATTENTION_BACKEND), 0.0)
+
+    silent = attention("NotImplementedError: this is not supported by acme")
+    assert silent < 0.1
+    assert silent < attention("NotImplementedError: this is not supported by acme\nINFO acme: its backend is x") / 2
+
+
 def test_a_command_alone_is_no_failure(tmp_path: Path) -> None:
     assert told("$ vllm serve --kv-cache-dtype fp8 --enforce-eager\nINFO: Application startup complete.", tmp_path)
 
@@ -94,7 +104,7 @@ def test_every_component_has_its_words_and_every_clue_moves_one() -> None:
     assert set(COMPONENTS) == set(Component)
     for clue in CLUES:
         assert clue.says
-        assert any(weight > 0 for weight in clue.weights.values())
+        assert any((weight > 0) != clue.absent for weight in clue.weights.values())
 
 
 def test_progress_bars_and_dumped_configurations_are_no_clues(tmp_path: Path) -> None:

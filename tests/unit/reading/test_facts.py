@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 from pathlib import Path
 
 import pytest
 
-from ruleout.model import FailureClass, Stage
+from ruleout.model import FailureClass, Stage, UsageError
 from ruleout.model.diagnosis import ChosenBy, Diagnosis, LogOutcome
 from ruleout.reading.diagnose import Stream, read_facts
 from ruleout.reading.formats import FORMATS
@@ -135,6 +136,25 @@ def test_a_compressed_log_is_read_and_one_that_breaks_off_is_truncated(tmp_path:
     assert read_facts([path]).sources[0].truncated
     path.write_bytes(packed[:12])
     assert read_facts([path]).failure is None
+
+
+def test_a_log_packed_by_xz_is_read_and_one_that_breaks_off_is_truncated(tmp_path: Path) -> None:
+    packed = lzma.compress((FIXTURES / "sglang-device-assert.log").read_bytes() * 40)
+    path = tmp_path / "server.log.xz"
+    path.write_bytes(packed)
+    whole = read_facts([tmp_path])
+    assert whole.failure
+    assert (whole.failure.line, whole.sources[0].truncated) == (4, False)
+    path.write_bytes(packed[: len(packed) - 40])
+    assert read_facts([path]).sources[0].truncated
+
+
+def test_a_log_packed_by_zstd_is_refused_with_a_word_unless_others_are_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "server.log.1.zst").write_bytes(b"\x28\xb5\x2f\xfd\x24\x00\x01\x00\x00")
+    with pytest.raises(UsageError, match=r"packed by zstd.*\n?.*zstd -dc"):
+        read_facts([tmp_path])
+    (tmp_path / "server.log").write_text("RuntimeError: acme broke\n")
+    assert [source.name for source in read_facts([tmp_path]).sources] == ["server.log"]
 
 
 def test_of_a_folder_of_rank_logs_the_first_by_time_is_the_failure_and_others_follow(tmp_path: Path) -> None:

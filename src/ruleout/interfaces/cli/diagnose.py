@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, generic: bool) -> int:
     """Read LOGs: what ran, how far it came, what failed first, why most likely, what to try next.
 
-    A LOG is a file (plain or gz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines will
-    do. Several are several runs of one story, unless they are the rank logs of one run: then it also says what was
+    A LOG is a file (plain, gz or xz), `-` for standard input, or a folder of rank logs; a pasted excerpt of ten lines
+    will do. Several are several runs of one story, unless they are the rank logs of one run: then it also says what was
     varied and what never was. Nothing is launched and nothing leaves this machine.
     """
     from ruleout.report.diagnosis import diagnosis_document
