@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 
 from ruleout.model import Confirmation
 from ruleout.reasoning.beliefs import Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
+from ruleout.reasoning.coverage import DRAWS, Coverage
 from ruleout.reasoning.space import FloatArray, IntArray
 
 LUCK = 0.01
@@ -28,10 +28,8 @@ SURELY_ALWAYS = 0.9
 NEARLY_ALWAYS = 0.75
 MOST_RUNS = 30
 CARRIES = 0.5
-UNTESTABLE, UNSETTLED = 0.9, 0.05
+UNSETTLED = 0.05
 BASELINE_RUNS = 3
-DRAWS = 24
-FULL_RUNS = 2
 
 
 def runs_needed(beliefs: Beliefs, group: int) -> int:
@@ -72,7 +70,7 @@ class Confirmer:
     def __init__(self, beliefs: Beliefs, group: int, proposer: Proposer) -> None:
         self.beliefs, self.space, self.seen = beliefs, beliefs.space, beliefs.seen
         self.causes: Group = beliefs.groups[group]
-        self.group, self.proposer = group, proposer
+        self.group, self.proposer, self.coverage = group, proposer, Coverage(beliefs, proposer)
         self.runs = runs_needed(beliefs, group)
         self.factors = {f for cause in self.causes for f in cause}
         self.carry = {f: self._carries(f) for f in self.factors}
@@ -99,12 +97,12 @@ class Confirmer:
         surprises = self._surprises()
         if len(surprises):
             yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
-        if not self.causes and (lacking := self._seldom_in_full()):
-            rows = self._rows_full(lacking)
+        if not self.causes and (lacking := self.coverage.seldom_in_full()):
+            rows = self.coverage.rows_full(lacking)
             share = sum(((rows[:, f] == level) / len(lacking) for f, level in lacking), np.zeros(len(rows)))
             yield Missing(rows, "elsewhere: everything moved at once, to levels that were not", share)
-        if not self.causes and self._never_apart():
-            yield Missing(self._rows_apart(), "elsewhere: factors moved apart that were only moved together")
+        if not self.causes and self.coverage.never_apart():
+            yield Missing(self.coverage.rows_apart(), "elsewhere: factors moved apart that were only moved together")
         for cause in self.causes:
             if uncovered := self._uncovered(cause):
                 rows = self._rows_sufficient(cause)
@@ -139,7 +137,7 @@ class Confirmer:
         if odds < ODDS_OF_LUCK or probability < PROBABILITY_OF_LUCK:
             return None
         off = [i for i in self._clean_rows(1) if all(self._neutralised(self.seen.rows[i], c) for c in self.causes)]
-        rows = self._allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
+        rows = self.coverage.allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
         return Missing(rows, "again: once may be luck, if the failure shows only sometimes")
 
     def baseline_again(self) -> Missing | None:
@@ -193,12 +191,8 @@ class Confirmer:
         covered = set().union(*(self._moved(i) for i in rows)) if rows else set()
         left = {f for f in self.space.suspects if f not in self.factors} - covered
         if left or rows:
-            return {f for f in left if self._testable(f)}
+            return {f for f in left if self.coverage.testable(f)}
         return set(self.factors)  # nothing else to move, and still it has to be seen
-
-    def _testable(self, f: int) -> bool:
-        rows = np.array(self.proposer.alone(f)).reshape(-1, len(self.space))
-        return bool((self.proposer.masks.risk(rows) < UNTESTABLE).any())
 
     def _necessary(self, cause: tuple[int, ...], f: int) -> list[int]:
         pair = self._counter_trial(cause, f)
@@ -234,19 +228,14 @@ class Confirmer:
             level: float(self.carry[f][level])
             for level in range(1, int(self.space.settable[f]))
             if UNSETTLED < self.carry[f][level] < 1 - UNSETTLED
-            and (level in failed or (ordered and self._runs_alone(f, level)))
+            and (level in failed or (ordered and self.coverage.runs_alone(f, level)))
         }
-
-    def _runs_alone(self, f: int, level: int) -> bool:
-        row = np.zeros((1, len(self.space)), dtype=np.int64)
-        row[0, f] = level
-        return bool(self.proposer.masks.risk(row)[0] < UNTESTABLE)
 
     def _change_seen_once(self, f: int) -> list[int]:
         """Of an ordered factor: levels next to one that does the opposite, in so far as they were run only once."""
         if (place := self.space.place[f]) is None:
             return []
-        known = [level for level in np.argsort(place) if level == 0 or self._runs_alone(f, int(level))]
+        known = [level for level in np.argsort(place) if level == 0 or self.coverage.runs_alone(f, int(level))]
         ends = set()
         for one, other in pairwise(known):
             if (self.carry[f][one] < CARRIES) != (self.carry[f][other] < CARRIES):
@@ -266,50 +255,6 @@ class Confirmer:
 
     def _runs(self, i: int | np.intp) -> int:
         return int((self.seen.at(self.seen.rows[int(i)]) & self.seen.informative).sum())
-
-    def _never_apart(self) -> list[tuple[int, int]]:
-        """Pairs of factors of which the first was never moved, and failed, while the second stood still.
-
-        Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
-        """
-        moved = self.seen.rows[self.seen.reproduced] != 0
-        factors = [f for f in self.space.suspects if self._testable(f)]
-        return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
-
-    def _seldom_in_full(self) -> list[tuple[int, int]]:
-        """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
-
-        Several causes at once look like none until all of them happen to be switched off together.
-        """
-        testable = [f for f in self.space.suspects if self._testable(f)]
-        rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
-        full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
-        few = {f: self.space.possible(f)[1:] for f in testable}
-        wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
-        return [
-            (f, int(level))
-            for i, f in enumerate(testable)
-            for level in few[f]
-            if (full[:, i] == level).sum() < wanted and self._runs_alone(f, int(level))
-        ]
-
-    def _rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
-        rows = []
-        for k in range(DRAWS):
-            row = self.proposer.everything_else(set())
-            for f, level in lacking[k % len(lacking) :] + lacking[: k % len(lacking)]:
-                row[f] = level
-            rows += [row, self.proposer.trimmed(row)]
-        return self._allowed(rows)
-
-    def _rows_apart(self) -> IntArray:
-        pairs = np.array(self._never_apart(), dtype=np.int64).reshape(-1, 2)
-        rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
-        for f in sorted(set(pairs[:, 0].tolist())):  # by itself it is apart from all others
-            rows += self.proposer.alone(f)
-        moved = np.array(rows) != 0
-        gain = (moved[:, pairs[:, 0]] & ~moved[:, pairs[:, 1]]).sum(axis=1)
-        return self._allowed([rows[i] for i in np.argsort(-gain, kind="stable") if gain[i]])
 
     def _clean_rows(self, runs: int) -> list[int]:
         """Trials whose configuration was clean often enough, and never failed."""
@@ -358,7 +303,7 @@ class Confirmer:
                 for g, v in moved.items():
                     row[g] = v
                 rows.append(row)
-        return self._allowed(rows)
+        return self.coverage.allowed(rows)
 
     def _rows_complete(self) -> IntArray:
         rows = []
@@ -370,7 +315,7 @@ class Confirmer:
                     f, level = way[min(k, len(way) - 1)]
                     row[f] = level
             rows.append(row)
-        return self._allowed(rows)
+        return self.coverage.allowed(rows)
 
     def _rows_levels(self, cause: tuple[int, ...], f: int, levels: dict[int, float]) -> tuple[IntArray, FloatArray]:
         """The baseline with only this level changed and all other causes off; the less certain, the earlier."""
@@ -392,18 +337,10 @@ class Confirmer:
                     row = self.seen.rows[i].copy()
                     row[f] = level
                     rows.append(row)
-        return self._allowed(rows)
+        return self.coverage.allowed(rows)
 
     def _rows_baseline(self) -> IntArray:
         after = np.flatnonzero(self._at_baseline() & self.seen.clean)
         if len(after) >= max(BASELINE_RUNS, self.runs):
             return np.zeros((0, len(self.space)), dtype=np.int64)
         return np.zeros((1, len(self.space)), dtype=np.int64)
-
-    def _allowed(self, rows: list[IntArray]) -> IntArray:
-        """The rows that may be run, in the given order, without those that have failed or were masked."""
-        failed = self.seen.rows[self.seen.reproduced]
-        allowed = self.proposer.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)), repeat=True)
-        fine = {tuple(r) for r in allowed.tolist()} - {tuple(r) for r in failed.tolist()}
-        ordered = [r for r in dict.fromkeys(tuple(int(x) for x in row) for row in rows) if r in fine]
-        return np.array(ordered, dtype=np.int64).reshape(len(ordered), len(self.space))

@@ -1,0 +1,92 @@
+"""Whether everything was moved in every way: what has to be seen before the cause is said to lie in no factor.
+
+Several causes at once look like none until all of them happen to be switched off together, and two settings that only
+have to agree fail whenever both are moved.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ruleout.reasoning.beliefs import Beliefs
+from ruleout.reasoning.candidates import Proposer
+from ruleout.reasoning.space import IntArray
+
+UNTESTABLE = 0.9
+"""A change that fails otherwise as likely as this cannot be tested."""
+DRAWS = 24
+FULL_RUNS = 2
+
+
+class Coverage:
+    """What of a space was moved in the failing trials, what can be, and the rows that would move the rest."""
+
+    def __init__(self, beliefs: Beliefs, proposer: Proposer) -> None:
+        self.space, self.seen, self.proposer = beliefs.space, beliefs.seen, proposer
+
+    def testable(self, f: int) -> bool:
+        """Whether some level of the factor can be run by itself."""
+        rows = np.array(self.proposer.alone(f)).reshape(-1, len(self.space))
+        return bool((self.proposer.masks.risk(rows) < UNTESTABLE).any())
+
+    def runs_alone(self, f: int, level: int) -> bool:
+        """Whether the baseline can be run with only this level changed."""
+        row = np.zeros((1, len(self.space)), dtype=np.int64)
+        row[0, f] = level
+        return bool(self.proposer.masks.risk(row)[0] < UNTESTABLE)
+
+    def allowed(self, rows: list[IntArray]) -> IntArray:
+        """The rows that may be run, in the given order, without those that have failed or were masked."""
+        failed = self.seen.rows[self.seen.reproduced]
+        allowed = self.proposer.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)), repeat=True)
+        fine = {tuple(r) for r in allowed.tolist()} - {tuple(r) for r in failed.tolist()}
+        ordered = [r for r in dict.fromkeys(tuple(int(x) for x in row) for row in rows) if r in fine]
+        return np.array(ordered, dtype=np.int64).reshape(len(ordered), len(self.space))
+
+    def never_apart(self) -> list[tuple[int, int]]:
+        """Pairs of factors of which the first was never moved, and failed, while the second stood still.
+
+        Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
+        """
+        moved = self.seen.rows[self.seen.reproduced] != 0
+        factors = [f for f in self.space.suspects if self.testable(f)]
+        return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
+
+    def seldom_in_full(self) -> list[tuple[int, int]]:
+        """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
+
+        Several causes at once look like none until all of them happen to be switched off together.
+        """
+        testable = [f for f in self.space.suspects if self.testable(f)]
+        rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
+        full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
+        few = {f: self.space.possible(f)[1:] for f in testable}
+        wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
+        return [
+            (f, int(level))
+            for i, f in enumerate(testable)
+            for level in few[f]
+            if (full[:, i] == level).sum() < wanted and self.runs_alone(f, int(level))
+        ]
+
+    def rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
+        """Everything moved at once, to the levels that are lacking."""
+        rows = []
+        for k in range(DRAWS):
+            row = self.proposer.everything_else(set())
+            for f, level in lacking[k % len(lacking) :] + lacking[: k % len(lacking)]:
+                row[f] = level
+            rows += [row, self.proposer.trimmed(row)]
+        return self.allowed(rows)
+
+    def rows_apart(self) -> IntArray:
+        """Factors moved without those that they were only moved with, the more of them the earlier."""
+        pairs = np.array(self.never_apart(), dtype=np.int64).reshape(-1, 2)
+        rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
+        for f in sorted(set(pairs[:, 0].tolist())):  # by itself it is apart from all others
+            rows += self.proposer.alone(f)
+        moved = np.array(rows) != 0
+        gain = (moved[:, pairs[:, 0]] & ~moved[:, pairs[:, 1]]).sum(axis=1)
+        return self.allowed([rows[i] for i in np.argsort(-gain, kind="stable") if gain[i]])
