@@ -52,7 +52,8 @@ class StoryRun:
         logs: how many logs it has.
         stage: where it failed; without a failure, how far it came.
         says: `reproduced`: it shows the target; `clean`: it came past it; `other`: masked; `unresolved`: nothing.
-        varied: the settings that were asked of it and not of all others, and versions that differ.
+        varied: the settings that were asked of it and not of all others, and versions that differ; where its log does
+            not say what was asked, those of its configuration that differ.
         why: the judgement in words.
     """
 
@@ -100,7 +101,8 @@ class Varied:
 
     Attributes:
         levels: each level with the runs that had it.
-        asked: somebody asked for one of them; otherwise the engine changed it along with something else.
+        asked: somebody asked for one of them, or chose it as far as a log tells that does not say what was asked;
+            otherwise the engine changed it along with something else.
         informative: the levels that an informative run had.
     """
 

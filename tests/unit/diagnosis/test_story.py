@@ -261,3 +261,52 @@ def test_forty_runs_are_one_story(tmp_path: Path) -> None:
     assert story.target
     assert len(story.target.runs) == 40
     assert not any(one.asked for one in story.varied)
+
+
+def printed(hour: int, fails: str = "", **values: str) -> str:
+    """An SGLang run whose log shows no command: its configuration, a measured line, and how it went on."""
+    fields = {"model_path": "'/m/quux'", "dtype": "'auto'", "attention_backend": "None", "chunked_prefill_size": "4096"}
+    dump = ", ".join(f"{name}={value}" for name, value in (fields | values).items())
+    at = f"[2026-04-01 {hour:02d}:00"
+    text = f"{at}:01] server_args=ServerArgs({dump})\n{at}:02 TP0] Load weight begin. avail mem=70 GB\n"
+    text += f"{at}:30 TP0] max_total_num_tokens={1000 + hour}, context_len={hour}, max_running_requests={hour}\n"
+    text += f"{at}:40] The server is fired up and ready to roll!\n"
+    text += f"{at}:41] Decode batch. #running-req: 1, #token: 9\n"
+    if fails:
+        text += f"{at}:50 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
+        text += f'  File "/x/scheduler.py", line 7, in run_quux\n    self.quux()\n{fails}\n'
+    return text
+
+
+def test_a_printed_configuration_that_differs_is_varied_though_no_log_shows_a_command() -> None:
+    fails = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    texts = {
+        "a.log": printed(9, fails, attention_backend="'fa3'"),
+        "b.log": printed(10, fails, attention_backend="'flashinfer'", disable_cuda_graph="True"),
+        "c.log": printed(11, fails, attention_backend="'triton'", chunked_prefill_size="2048"),
+    }
+    _, story = told([read(name, text) for name, text in texts.items()], levels=levels_of)
+    assert [run.varied["attention_backend"] for run in story.runs] == ["fa3", "flashinfer", "triton"]
+    assert story.runs[2].varied["chunked_prefill_size"] == "2048"
+    assert {one.name for one in story.varied if one.asked} == {"attention_backend", "chunked_prefill_size"}
+    (untried,) = (item for item in story.untried if item.name == "attention_backend")
+    assert set(untried.tried) == {"fa3", "flashinfer", "triton"}
+    assert "torch_native" in untried.untried
+
+
+def test_what_an_exception_passes_through_was_on_and_a_good_run_without_it_differs() -> None:
+    place = "site-packages/transformers/generation/continuous_batching/quux_api.py"
+    bad = (
+        "Loading /m/tiny@main\nLoaded model /m/tiny@main\nError in generation loop: shape mismatch: 4\n"
+        f'Traceback (most recent call last):\n  File "/v/{place}", line 8, in _loop\n    self.step()\n'
+        "RuntimeError: shape mismatch: 4\n"
+    )
+    good = (
+        "INFO:     Application startup complete.\n[transformers] Loading /m/tiny\n"
+        "[transformers] [Request received] Model: /m/tiny, CB: False\n"
+        'INFO:     127.0.0.1:48 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    )
+    _, story = told([read("bad.log", bad), read("good.log", good)], levels=levels_of)
+    first = story.against[0]
+    assert (first.name, first.good, first.bad) == ("continuous_batching", "False", "True")
+    assert [run.varied["continuous_batching"] for run in story.runs] == ["True", "False"]

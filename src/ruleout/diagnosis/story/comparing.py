@@ -40,9 +40,16 @@ class Seen:
         """It is known what was asked of it."""
         return bool(self.run.command) or any(s.chosen_by is ChosenBy.DEFAULT for s in self.run.settings)
 
+    def chose(self, name: str) -> bool:
+        """A value was asked for; or it is not told what was, and the value stands in a configuration or was chosen."""
+        value = self.values.get(name)
+        if value is None or name in ENVIRONMENT:
+            return value is not None
+        return value.asked or (not self.asks and (value.printed or value.said))
+
 
 def varied(runs: Sequence[Seen]) -> tuple[Varied, ...]:
-    """What differs between the runs: what somebody asked for first, numbers that the engine measured not at all."""
+    """What differs between the runs: what somebody chose first, numbers that the engine measured not at all."""
     found = []
     for name in dict.fromkeys(name for run in runs for name in run.values):
         told = [(run, run.values[name]) for run in runs if name in run.values]
@@ -53,16 +60,17 @@ def varied(runs: Sequence[Seen]) -> tuple[Varied, ...]:
         silent = [run for run in runs if name not in run.values and run.asks]
         if asked and silent and len(told) < len(runs):
             levels.setdefault(UNSET, []).extend(silent)
-        if len(levels) < 2 or (not asked and all(value.number for _, value in told) and name not in ENVIRONMENT):
+        chosen = any(run.chose(name) for run, _ in told)
+        if len(levels) < 2 or (not chosen and all(value.number for _, value in told)):
             continue
         telling = tuple(level for level, had in levels.items() if any(run.informative for run in had))
         had_by = {level: tuple(run.name for run in had) for level, had in levels.items()}
-        found.append(Varied(name, had_by, asked or name in ENVIRONMENT, telling))
+        found.append(Varied(name, had_by, chosen, telling))
     return tuple(sorted(found, key=lambda one: (not one.asked, -len(one.informative))))
 
 
 def of_run(run: Seen, differing: Sequence[Varied]) -> dict[str, str]:
-    """What was asked of a run and not of all others, or is another version."""
+    """What a run was given and not all others were, or is another version."""
     own: dict[str, str] = {}
     for one in differing:
         value = run.values.get(one.name)
@@ -70,7 +78,7 @@ def of_run(run: Seen, differing: Sequence[Varied]) -> dict[str, str]:
             continue
         if value.overruled:
             own[one.name] = f"{value.requested} (in effect: {value.text})"
-        elif value.asked or one.name in ENVIRONMENT:
+        elif run.chose(one.name):
             own[one.name] = value.text
     return own
 
@@ -130,7 +138,7 @@ def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple
     for name, value in mine.items():
         unlike = [(good, had[name]) for good, had in theirs if name in had and not same(had[name].text, value.text)]
         asked = value.asked or any(other.asked for _, other in unlike)
-        if not asked and value.number and name not in ENVIRONMENT:
+        if not asked and value.number and not value.printed and name not in ENVIRONMENT:
             continue
         every = len(unlike) == sum(name in had for _, had in theirs)
         found += [

@@ -36,6 +36,7 @@ class Value:
     Attributes:
         asked: the user asked for one, not necessarily for this.
         said: the engine said in a line of its own that it chose it; a printed configuration does not.
+        printed: it stands in a printed configuration, and who chose it is not told; what the engine measured is none.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Value:
     line: int
     source: str
     said: bool = False
+    printed: bool = False
 
     @property
     def asked(self) -> bool:
@@ -73,6 +75,7 @@ def plain(value: str) -> str:
 def values(run: Diagnosis) -> dict[str, Value]:
     """The values of a run by their names."""
     together = Counter((s.source, s.line) for s in run.settings if s.resolved is not None)
+    configured = {(s.source, s.line) for s in run.settings if s.resolved and not _NUMBER.fullmatch(s.resolved)}
     found: dict[str, Value] = {}
     for setting in run.settings:
         text = setting.resolved if setting.resolved is not None else setting.requested
@@ -80,7 +83,13 @@ def values(run: Diagnosis) -> dict[str, Value]:
             continue
         said = setting.chosen_by is ChosenBy.ENGINE and together[setting.source, setting.line] <= _ALONE
         found[setting.name] = Value(
-            text, setting.requested, setting.chosen_by, setting.line, setting.source, said and not text.isdecimal()
+            text,
+            setting.requested,
+            setting.chosen_by,
+            setting.line,
+            setting.source,
+            said and not text.isdecimal(),
+            setting.chosen_by is None and (setting.source, setting.line) in configured,
         )
     source = run.sources[0].name if run.sources else ""
     for name, told in _ran_on(run).items():
