@@ -179,6 +179,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """A run that is known to be good but served far shorter than the target took to show: it proves little.
+
+    Attributes:
+        seconds: how long it went on after it was ready.
+        needed: how long the target took at least after that.
+    """
+
+    source: str
+    seconds: float
+    needed: float
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """What several runs say together.
 
@@ -187,6 +201,7 @@ class Story:
         shared: what was never varied, what matters most first.
         against: what differs from the good runs; what differs from all of them first.
         copies: logs that are copies of another, with the one that was read for both.
+        brief: those of the good runs that served far shorter than the target took to show.
     """
 
     target: Target | None = None
@@ -198,3 +213,4 @@ class Story:
     against: tuple[Difference, ...] = ()
     good: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    brief: tuple[Brief, ...] = ()

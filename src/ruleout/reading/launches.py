@@ -19,6 +19,8 @@ from ruleout.reading.times import seconds
 _DATED, _WITH_YEAR = 900_000_000.0, 1_000_000_000.0
 """Seconds above which a clock has a date, and a year: others begin anew with each day or each start, and compare to
 nothing. A log may have clocks of both kinds, which do not compare either."""
+_LONGEST = 365 * 86400
+"""Seconds that no run lasts: two clocks then."""
 _OWN = re.compile(r"rank|port|host|addr|node|master|gpu_id|device_id|seed|pid|uuid", re.IGNORECASE)
 """Settings in which ranks of one run differ."""
 
@@ -33,6 +35,7 @@ class Launch:
         served: it tells that a server is ready, as one log of a run does.
         ranks: numbers of the ranks whose lines it begins or ends with.
         mark: the same for two copies of one log.
+        lasted: seconds from when it was ready to its last line, None where the log does not tell.
     """
 
     engine: str
@@ -42,6 +45,7 @@ class Launch:
     served: bool
     ranks: frozenset[int]
     mark: str
+    lasted: float | None = None
 
     @property
     def told(self) -> bool:
@@ -99,7 +103,10 @@ def launch_of(reader: FactsReader) -> Launch:
         mark.update(data)
     engine = reader.book.engine
     served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
-    return Launch(engine, reader.book.version.get(engine), settings, _span(reader), served, ranks, mark.hexdigest())
+    span, ready = _span(reader), reader.timeline.ready_at()
+    lasted = span[1] - ready if span and ready and 0 <= span[1] - ready < _LONGEST else None
+    version = reader.book.version.get(engine)
+    return Launch(engine, version, settings, span, served, ranks, mark.hexdigest(), lasted)
 
 
 def _span(reader: FactsReader) -> tuple[float, float] | None:

@@ -310,3 +310,46 @@ def test_what_an_exception_passes_through_was_on_and_a_good_run_without_it_diffe
     first = story.against[0]
     assert (first.name, first.good, first.bad) == ("continuous_batching", "False", "True")
     assert [run.varied["continuous_batching"] for run in story.runs] == ["True", "False"]
+
+
+IMA = "RuntimeError: CUDA error: an illegal memory access was encountered"
+
+
+def lasting(hours: int, text: str) -> str:
+    """The same run with its failure, or another request, so many hours later."""
+    return text.replace("09:00:50", f"{9 + hours:02d}:00:50")
+
+
+def test_a_good_run_of_minutes_proves_little_against_a_failure_after_hours() -> None:
+    bad = lasting(6, printed(9, IMA))
+    good = printed(9, kv_cache_dtype="'fp8_e5m2'")
+    runs = [read("bad.log", bad), read("good.log", good)]
+    _, story = told(runs, levels=levels_of)
+    assert story.runs[1].says is OutcomeKind.UNRESOLVED
+    assert "served 1 s" in story.runs[1].why
+    assert "6 h 00 min" in story.runs[1].why
+    diagnosis, story = told(runs[:1], runs[1:], levels_of)
+    assert [(run.source, round(run.needed)) for run in story.brief] == [("good.log", 6 * 3600 + 10)]
+    long = lasting(5, printed(9, kv_cache_dtype="'fp8_e5m2'") + "[2026-04-01 09:00:50] Decode batch. #token: 1\n")
+    beside, story = told(runs[:1], [read("long.log", long)], levels_of)
+    assert story.brief == ()
+    assert [suspect.probability for suspect in diagnosis.suspects] != [s.probability for s in beside.suspects]
+
+
+def test_a_failure_that_shows_at_once_is_disproved_by_a_run_of_minutes() -> None:
+    _, story = told([read("bad.log", printed(9, IMA)), read("good.log", printed(12))])
+    assert [run.says for run in story.runs] == [OutcomeKind.REPRODUCED, OutcomeKind.CLEAN]
+
+
+def test_of_a_good_run_of_another_engine_engine_and_model_come_first_and_settings_are_not_compared() -> None:
+    other = (
+        "INFO 04-01 12:00:00 [api_server.py:1] vLLM API server version 0.11.0\n"
+        "INFO 04-01 12:00:01 [utils.py:1] non-default args: {'model': '/m/other', 'attention_backend': 'FLASH_ATTN'}\n"
+        "INFO:     Application startup complete.\n"
+        'INFO:     127.0.0.1:4 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+    )
+    _, story = told([read("bad.log", printed(9, IMA, attention_backend="'fa3'"))], [read("good.log", other)], levels_of)
+    names = [difference.name for difference in story.against]
+    assert set(names[:2]) == {"engine", "model"}
+    assert "attention_backend" not in names
+    assert not story.untried

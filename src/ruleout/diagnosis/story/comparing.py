@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, plain, same, values
+from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, beside, plain, same, values
 from ruleout.model import ChosenBy, Diagnosis, Evidence, OutcomeKind
 from ruleout.model.story import Difference, Levels, Shared, Varied
 
+OTHER = ("engine", "model", "model_type")
+"""What makes a good run one of another deployment, whose other differences may all follow from it."""
 MOST = 40
 """Settings that are named as never varied."""
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+")
@@ -27,9 +29,9 @@ class Seen:
     values: Mapping[str, Value]
 
     @classmethod
-    def of(cls, name: str, run: Diagnosis, says: OutcomeKind) -> Seen:
-        """The run, ready to be compared."""
-        return cls(name, run, says, values(run))
+    def of(cls, name: str, run: Diagnosis, says: OutcomeKind, lead: Diagnosis) -> Seen:
+        """The run, ready to be compared with the one that the story is about."""
+        return cls(name, run, says, beside(run, lead))
 
     @property
     def informative(self) -> bool:
@@ -131,10 +133,13 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
 
 
 def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple[Difference, ...]:
-    """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers."""
+    """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers.
+
+    Another engine or model comes before what may follow from it.
+    """
     mine = values(bad)
-    found: list[tuple[tuple[bool, bool], Difference]] = []
-    theirs = [(name, values(run)) for name, run in goods]
+    found: list[tuple[tuple[bool, bool, bool], Difference]] = []
+    theirs = [(name, beside(run, bad)) for name, run in goods]
     for name, value in mine.items():
         unlike = [(good, had[name]) for good, had in theirs if name in had and not same(had[name].text, value.text)]
         asked = value.asked or any(other.asked for _, other in unlike)
@@ -142,13 +147,14 @@ def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple
             continue
         every = len(unlike) == sum(name in had for _, had in theirs)
         found += [
-            ((not every, not asked), Difference(name, other.text, value.text, good, every)) for good, other in unlike
+            ((not every, name not in OTHER, not asked), Difference(name, other.text, value.text, good, every))
+            for good, other in unlike
         ]
     for good, had in theirs:
         only = {n: v.text for n, v in had.items() if n not in mine and v.asked}
         for name, text in only.items():
             every = all(name in others for _, others in theirs)
-            found.append(((not every, False), Difference(name, text, UNSET, good, every)))
+            found.append(((not every, True, False), Difference(name, text, UNSET, good, every)))
     return tuple(item for _, item in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -19,6 +19,8 @@ ENVIRONMENT: dict[str, Component | None] = {
     "quantization": C.QUANTIZATION, "dtype": None,
 }  # fmt: skip
 """What a run ran on, and the part of the stack that it decides on, where it is one."""
+_ENGINE_S = ("engine_version", "dtype", "quantization")
+"""Those of them in which two engines differ by their own ways of saying it."""
 _IDLE = re.compile(
     r"(?:^|_)(?:host|port|ports|path|dir|directory|file|url|addr|address|seed|name|names|key|log|logs|level|rank"
     r"|tokenizer|revision|template|parser|metrics|timeout|interval)(?:_|$)",
@@ -70,6 +72,14 @@ def plain(value: str) -> str:
     """A value as it is compared."""
     value = value.lower().strip("[]'\"").removeprefix("torch.")
     return _SPELLINGS.get(value, value)
+
+
+def beside(run: Diagnosis, lead: Diagnosis) -> dict[str, Value]:
+    """The values of a run that can be held against another's: of another engine, only what it ran on."""
+    found = values(run)
+    if not run.engine.name or not lead.engine.name or run.engine.name == lead.engine.name:
+        return found
+    return {name: value for name, value in found.items() if name in ENVIRONMENT and name not in _ENGINE_S}
 
 
 def values(run: Diagnosis) -> dict[str, Value]:

@@ -37,7 +37,7 @@ def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, gen
     if against:
         from ruleout.interfaces.cli.story import good_runs
 
-        goods = good_runs(_read(against)[0])
+        goods = good_runs(_read(against)[0], found)
     story: Story | None = None
     if len(found) > 1 or goods or copies:
         from ruleout.diagnosis.story import told
