@@ -57,7 +57,7 @@ def test_many_runs_are_counted_and_leave_room_for_what_was_never_varied(
         (tmp_path / f"{n}.log").write_text(texts[n % 4 == 0].replace("2026-03-02", f"2026-04-{1 + n:02d}"))
     rows = shown(capsys, str(tmp_path)).splitlines()
     assert len(rows) <= 40
-    assert any("✗ 9 show the target, ◌ 3 are masked" in row for row in rows)
+    assert any("✗ 9 show the target, ◌ 3 are masked; each by itself: --json" in row for row in rows)
     assert any(row.startswith("Never varied") for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""A run that served for minutes proves little against a failure that took hours to show: it may not have come to it yet.
+"""A run that served for minutes proves little against a failure that took hours to show: it may not have got there yet.
 
 How long a failure takes hangs on load and chance, so that only a run that is shorter by far counts as too short.
 """

@@ -114,7 +114,8 @@ def _summary(story: Story) -> list[str]:
         OutcomeKind.UNRESOLVED: "say nothing",
     }
     counts = Counter(run.says for run in story.runs)
-    rows = [", ".join(f"{_MARKS[kind]} {counts[kind]} {words[kind]}" for kind in words if counts[kind])]
+    said = ", ".join(f"{_MARKS[kind]} {counts[kind]} {words[kind]}" for kind in words if counts[kind])
+    rows = [f"{said}; each by itself: --json"]
     for one in story.varied:
         if one.asked:
             levels = [f"{level} ({len(had)})" for level, had in list(one.levels.items())[:LEVELS]]
