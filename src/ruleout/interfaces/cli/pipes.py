@@ -1,6 +1,7 @@
 """A named pipe that nobody writes to has no end and no beginning: whoever waits for it should know for what.
 
-To open it the plain way would wait without a word; so it is opened at once, and asked whether there is anything to read.
+To open it the plain way would wait without a word; so it is opened at once, and asked whether there is something to
+read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _PATIENCE = 2.0
 
 
 def piped(path: Path) -> Stream:
-    """The pipe as a stream, once something was written or its writer has gone. Raises OSError when it cannot be read."""
+    """The pipe as a stream, once something was written or its writer has gone. Raises OSError if it cannot be read."""
     from ruleout.reading.diagnose import Stream
 
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
