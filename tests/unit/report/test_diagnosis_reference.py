@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ruleout.model import Evidence
+from ruleout.model import Evidence, Stage
 from ruleout.model import diagnosis as facts
 from ruleout.model import story as stories
 
@@ -62,6 +62,6 @@ def test_every_section_is_of_a_type_and_every_type_of_the_document_has_one() -> 
     assert there - used == {"Levels"}  # what the engines' lists bring, which no document has
 
 
-@pytest.mark.parametrize("values", [facts.LogOutcome, facts.ChosenBy, facts.StepKind, facts.Stage])
-def test_every_value_of_a_small_vocabulary_is_named(values: type[facts.Stage]) -> None:
+@pytest.mark.parametrize("values", [facts.LogOutcome, facts.ChosenBy, facts.StepKind, Stage])
+def test_every_value_of_a_small_vocabulary_is_named(values: type[Stage]) -> None:
     assert [value for value in values if f"`{value.value}`" not in PAGE] == []
