@@ -52,7 +52,8 @@ class StoryRun:
         logs: how many logs it has.
         stage: where it failed; without a failure, how far it came.
         says: `reproduced`: it shows the target; `clean`: it came past it; `other`: masked; `unresolved`: nothing.
-        varied: the settings that were asked of it and not of all others, and versions that differ.
+        varied: the settings that were asked of it and not of all others, and versions that differ; where its log does
+            not say what was asked, those of its configuration that differ.
         why: the judgement in words.
     """
 
@@ -100,7 +101,8 @@ class Varied:
 
     Attributes:
         levels: each level with the runs that had it.
-        asked: somebody asked for one of them; otherwise the engine changed it along with something else.
+        asked: somebody asked for one of them, or chose it as far as a log tells that does not say what was asked;
+            otherwise the engine changed it along with something else.
         informative: the levels that an informative run had.
     """
 
@@ -177,6 +179,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """A run that is known to be good but served far shorter than the target took to show: it proves little.
+
+    Attributes:
+        seconds: how long it went on after it was ready.
+        needed: how long the target took at least after that.
+    """
+
+    source: str
+    seconds: float
+    needed: float
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """What several runs say together.
 
@@ -185,6 +201,7 @@ class Story:
         shared: what was never varied, what matters most first.
         against: what differs from the good runs; what differs from all of them first.
         copies: logs that are copies of another, with the one that was read for both.
+        brief: those of the good runs that served far shorter than the target took to show.
     """
 
     target: Target | None = None
@@ -196,3 +213,4 @@ class Story:
     against: tuple[Difference, ...] = ()
     good: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    brief: tuple[Brief, ...] = ()

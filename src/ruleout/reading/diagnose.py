@@ -59,11 +59,13 @@ class Run:
     Attributes:
         near: the lines around the first failure; all lines of an excerpt.
         lines: those, the head of the log, and the lines that a format knows.
+        lasted: seconds from when it was ready to its last line, None where no log tells.
     """
 
     diagnosis: Diagnosis
     near: tuple[Evidence, ...] = ()
     lines: tuple[Evidence, ...] = ()
+    lasted: float | None = None
 
 
 def read_facts(sources: Sequence[Path | Stream]) -> Diagnosis:
@@ -92,7 +94,8 @@ def joined(parts: Sequence[Part]) -> Run:
     lead = diagnosis.failure.source if diagnosis.failure else ""
     looks = sorted((part.look for part in parts), key=lambda look: look.source != lead)
     near = looks[0].near if looks else ()
-    return Run(diagnosis, near, tuple(line for look in looks for line in look.lines)[: 4 * KEPT])
+    lasted = max((time for part in parts if (time := part.launch.lasted) is not None), default=None)
+    return Run(diagnosis, near, tuple(line for look in looks for line in look.lines)[: 4 * KEPT], lasted)
 
 
 def read_part(source: Path | Stream, name: str) -> Part:

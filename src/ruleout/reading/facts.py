@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ruleout.model import Stage
@@ -24,7 +25,7 @@ from ruleout.reading.stages import StagePatterns
 from ruleout.reading.survival import Lives
 from ruleout.reading.timeline import SERVING, Timeline
 from ruleout.reading.times import seconds
-from ruleout.reading.triggers import FAILURES, Searching, Trigger, compiled
+from ruleout.reading.triggers import FAILURES, Searching, Trigger, Which, compiled
 from ruleout.reading.warnings import LOOKED_AT, TRIGGER, Warnings
 
 HEAD_LINES, HEAD_BYTES, TAIL = 200, 1 << 16, 1 << 16
@@ -53,6 +54,11 @@ class _Watched:
     says: Says | None = None
     stage: Stage | None = None
 
+    @property
+    def tells(self) -> bool:
+        """It tells the engine only."""
+        return self.says is None and self.stage is None
+
 
 class FactsReader(LogReader):
     """Goes through the chunks of a log."""
@@ -69,7 +75,8 @@ class FactsReader(LogReader):
         self.around: dict[int, tuple[int, bytes]] = {}
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
         self._dull: set[bytes] = set()
-        self._watched = list(_watched())
+        self._all = _watched()
+        self._watched = self._all
         self._rebuild()
 
     def chunk(self, chunk: bytes) -> None:
@@ -137,10 +144,10 @@ class FactsReader(LogReader):
         raw, spent = read.raw.encode("utf-8", "replace"), not self._warnings_left and self._watching
         body = text.encode("utf-8", "replace")
         stages: dict[str, Stage] = {}
-        for watched in self._watched:
-            if watched.stage is not None and (told or watched.format.name in stages):
+        for watched in (self._all[number] for number in _which(raw, body)):
+            if watched.left <= 0 or (watched.stage is not None and (told or watched.format.name in stages)):
                 continue
-            found = watched.pattern.search(raw if watched.says is None and watched.stage is None else body)
+            found = watched.pattern.search(raw if watched.tells else body)
             if not found:
                 continue
             watched.left -= 1
@@ -211,6 +218,21 @@ def _watched() -> list[_Watched]:
     return found
 
 
+@cache
+def _sets() -> tuple[tuple[list[int], Which], ...]:
+    """The numbers of those that are looked for in the raw line and of those in its text, each with all in one."""
+    found = _watched()
+    kinds = [[n for n, w in enumerate(found) if w.tells is tells] for tells in (True, False)]
+    return tuple((numbers, Which([f"(?m:{found[n].source})" for n in numbers])) for numbers in kinds)
+
+
+def _which(raw: bytes, body: bytes) -> list[int]:
+    """The numbers of what a line tells, ascending."""
+    return sorted(
+        numbers[n] for (numbers, which), text in zip(_sets(), (raw, body), strict=True) for n in which.of(text)
+    )
+
+
 def _capturing(pattern: str) -> Searching:
     return compiled(f"(?m:{pattern})", captures=True)[0]
 
@@ -224,6 +246,7 @@ def _text(groups: Mapping[Any, bytes | None]) -> dict[str, str]:
     }
 
 
+@cache
 def _unanchored(pattern: str) -> str:
     """For the scan: without names, and with a logger's or a container's prefix before what begins the line."""
     return _BEGIN.sub(r"(?:^|[\]|:)\"ZFP0-9] *)", _NAMED.sub("(?:", pattern))

@@ -16,8 +16,11 @@ from ruleout.reading.facts import FactsReader
 from ruleout.reading.placing import rank_number
 from ruleout.reading.times import seconds
 
-_DATED = 900_000_000.0
-"""Seconds above which a clock has a date: others begin anew with each day or each start, and compare to nothing."""
+_DATED, _WITH_YEAR = 900_000_000.0, 1_000_000_000.0
+"""Seconds above which a clock has a date, and a year: others begin anew with each day or each start, and compare to
+nothing. A log may have clocks of both kinds, which do not compare either."""
+_LONGEST = 365 * 86400
+"""Seconds that no run lasts: two clocks then."""
 _OWN = re.compile(r"rank|port|host|addr|node|master|gpu_id|device_id|seed|pid|uuid", re.IGNORECASE)
 """Settings in which ranks of one run differ."""
 
@@ -32,6 +35,7 @@ class Launch:
         served: it tells that a server is ready, as one log of a run does.
         ranks: numbers of the ranks whose lines it begins or ends with.
         mark: the same for two copies of one log.
+        lasted: seconds from when it was ready to its last line, None where the log does not tell.
     """
 
     engine: str
@@ -41,31 +45,45 @@ class Launch:
     served: bool
     ranks: frozenset[int]
     mark: str
+    lasted: float | None = None
 
     @property
     def told(self) -> bool:
         """The log holds a launch of its own."""
         return bool(self.settings)
 
+    @property
+    def begins(self) -> bool:
+        """It holds the beginning of a run, if only the engine's greeting."""
+        return self.told or bool(self.version)
+
     def unlike(self, other: Launch) -> bool:
         """The two cannot be ranks of one run."""
+        if self.begins and other.begins and self.apart(other):
+            return True
         if self.engine and other.engine and self.engine != other.engine:
             return True
         if self.version and other.version and self.version != other.version:
             return True
         if not (self.told and other.told):
             return False
-        return self.settings != other.settings or self.apart(other)
+        return self.settings != other.settings
 
     def apart(self, other: Launch) -> bool:
         """One was over before the other began."""
-        if self.span is None or other.span is None:
+        if not (self.span and other.span and self._compares(other)):
             return False
         return self.span[1] < other.span[0] or other.span[1] < self.span[0]
 
     def overlaps(self, other: Launch) -> bool:
         """Both have clocks with dates, and were running at the same time."""
-        return self.span is not None and other.span is not None and not self.apart(other)
+        return self._compares(other) and not self.apart(other)
+
+    def _compares(self, other: Launch) -> bool:
+        """Both have clocks with dates, and both of them or neither with years."""
+        if self.span is None or other.span is None:
+            return False
+        return (self.span[0] > _WITH_YEAR) == (other.span[0] > _WITH_YEAR)
 
 
 def launch_of(reader: FactsReader) -> Launch:
@@ -78,18 +96,26 @@ def launch_of(reader: FactsReader) -> Launch:
     }
     dumped = printed if len(printed) > 3 else {}
     settings = {name: value for name, value in (asked or dumped).items() if not _OWN.search(name)}
-    lines = reader.tail.decode("utf-8", "replace").split("\n")
-    first = next((t for r in reader.head if (t := _dated(r.raw))), None)
-    last = next((t for line in reversed(lines) if (t := _dated(line))), None)
     told = {r.source for r in reader.head if r.source}
     ranks = frozenset(number for source in told if (number := rank_number(source)) is not None)
     mark = hashlib.sha256(str(reader.lines).encode())
     for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
         mark.update(data)
-    span = None if first is None or last is None else (first, last)
     engine = reader.book.engine
     served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
-    return Launch(engine, reader.book.version.get(engine), settings, span, served, ranks, mark.hexdigest())
+    span, ready = _span(reader), reader.timeline.ready_at()
+    lasted = span[1] - ready if span and ready and 0 <= span[1] - ready < _LONGEST else None
+    version = reader.book.version.get(engine)
+    return Launch(engine, version, settings, span, served, ranks, mark.hexdigest(), lasted)
+
+
+def _span(reader: FactsReader) -> tuple[float, float] | None:
+    """From the first time of its head to the last of its tail, both by one clock: one with years, if it has any."""
+    times = [_dated(r.raw) for r in reader.head]
+    times += [_dated(line) for line in reader.tail.decode("utf-8", "replace").split("\n")]
+    found = [time for time in times if time]
+    found = [time for time in found if time > _WITH_YEAR] or found
+    return (min(found[0], found[-1]), max(found[0], found[-1])) if found else None
 
 
 def _dated(line: str) -> float | None:

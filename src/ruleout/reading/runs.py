@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ruleout.model import Stage
 from ruleout.reading.diagnose import Part, Run, Stream, joined, read_part
 from ruleout.reading.sources import expand, rank_of
 
 _STRONG = re.compile(r"(?:rank|worker|node|proc)[_\-.]?\d", re.IGNORECASE)
 """Words that make a number the number of a rank; `tp8` and `0002` may be trials."""
 _NUMBER = re.compile(r"\d+")
+_STARTING = (Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG, Stage.DISTRIBUTED_INIT, Stage.WEIGHT_LOAD)
+"""Stages that every rank of a run is past when its server is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +98,17 @@ def _fits(unit: Sequence[_Log], log: _Log) -> bool:
 
 def _apart(a: _Log, b: _Log) -> bool:
     """The two are logs of two runs."""
-    if a.part.launch.unlike(b.part.launch):
+    if a.part.launch.unlike(b.part.launch) or _outlived(a, b) or _outlived(b, a):
         return True
     return a.part.launch.served and b.part.launch.served and not _ranks(a, b, strong=True)
+
+
+def _outlived(well: _Log, failed: _Log) -> bool:
+    """One was ready and nothing failed in it, the other failed while starting, which no rank of such a run can do."""
+    facts, failure = failed.part.facts, failed.part.facts.failure
+    if well.part.facts.failure or not well.part.launch.served or failure is None or failure.inferred:
+        return False
+    return facts.stage in _STARTING
 
 
 def _one(group: Sequence[_Log], unit: Sequence[_Log]) -> bool:

@@ -59,6 +59,13 @@ class Timeline:
             found.append(replace(span, seconds=took, source=source))
         return tuple(found)
 
+    def ready_at(self) -> float | None:
+        """When it was ready, or the latest time before that the log tells; None where it never was, or tells none."""
+        began = [span.name for span in self.spans]
+        if Stage.READY not in began:
+            return None
+        return next((t for t in reversed(self._times[: began.index(Stage.READY) + 1]) if t is not None), None)
+
     def furthest(self) -> Stage:
         """The furthest stage reached: serving counts for more than the shutdown after it."""
         began = [span.name for span in self.spans if isinstance(span.name, Stage)]

@@ -6,7 +6,8 @@ It may stop at too many lines, never at too few: what a line means is decided af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import re2
@@ -55,18 +56,48 @@ class Searching(Protocol):
     def search(self, text: bytes, pos: int = 0, /) -> re.Match[bytes] | None: ...
 
 
+@lru_cache(maxsize=512)
 def compiled(pattern: str, *, captures: bool = False) -> tuple[Searching, bool]:
-    """A pattern for bytes, and whether RE2 takes it; else Python's `re` does. Raises ValueError when neither does."""
-    options = re2.Options()
-    options.never_capture, options.log_errors, options.max_mem = not captures, False, 64 << 20
+    """A pattern for bytes, and whether RE2 takes it; else Python's `re` does. Raises ValueError when neither does.
+
+    Kept from log to log: to compile all patterns takes longer than to read a small log with them.
+    """
     try:
-        found: Searching = re2.compile(pattern.encode(), options)
+        found: Searching = re2.compile(pattern.encode(), _options(captures=captures))
     except re2.error:
         try:
             return re.compile(pattern.encode(), re.MULTILINE), False
         except re.error as error:
             raise ValueError(f"not a regular expression: {pattern!r} ({error})") from None
     return found, True
+
+
+def _options(*, captures: bool) -> re2.Options:
+    options = re2.Options()
+    options.never_capture, options.log_errors, options.max_mem = not captures, False, 64 << 20
+    return options
+
+
+class Which:
+    """Which of many patterns a text has, in one pass over it instead of one for each of them."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._set = re2.Set.SearchSet(_options(captures=False))
+        self._others = []
+        self._numbers = []
+        for number, pattern in enumerate(patterns):
+            found, takes = compiled(pattern)
+            if takes:
+                self._set.Add(pattern.encode())
+                self._numbers.append(number)
+            else:
+                self._others.append((number, found))
+        self._set.Compile()
+
+    def of(self, text: bytes) -> list[int]:
+        """The numbers of the patterns that the text has, ascending."""
+        numbers = [self._numbers[index] for index in self._set.Match(text) or ()]
+        return sorted(numbers + [number for number, pattern in self._others if pattern.search(text)])
 
 
 class Trigger:

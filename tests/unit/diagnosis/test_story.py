@@ -261,3 +261,95 @@ def test_forty_runs_are_one_story(tmp_path: Path) -> None:
     assert story.target
     assert len(story.target.runs) == 40
     assert not any(one.asked for one in story.varied)
+
+
+def printed(hour: int, fails: str = "", **values: str) -> str:
+    """An SGLang run whose log shows no command: its configuration, a measured line, and how it went on."""
+    fields = {"model_path": "'/m/quux'", "dtype": "'auto'", "attention_backend": "None", "chunked_prefill_size": "4096"}
+    dump = ", ".join(f"{name}={value}" for name, value in (fields | values).items())
+    at = f"[2026-04-01 {hour:02d}:00"
+    text = f"{at}:01] server_args=ServerArgs({dump})\n{at}:02 TP0] Load weight begin. avail mem=70 GB\n"
+    text += f"{at}:30 TP0] max_total_num_tokens={1000 + hour}, context_len={hour}, max_running_requests={hour}\n"
+    text += f"{at}:40] The server is fired up and ready to roll!\n"
+    text += f"{at}:41] Decode batch. #running-req: 1, #token: 9\n"
+    if fails:
+        text += f"{at}:50 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
+        text += f'  File "/x/scheduler.py", line 7, in run_quux\n    self.quux()\n{fails}\n'
+    return text
+
+
+def test_a_printed_configuration_that_differs_is_varied_though_no_log_shows_a_command() -> None:
+    fails = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    texts = {
+        "a.log": printed(9, fails, attention_backend="'fa3'"),
+        "b.log": printed(10, fails, attention_backend="'flashinfer'", disable_cuda_graph="True"),
+        "c.log": printed(11, fails, attention_backend="'triton'", chunked_prefill_size="2048"),
+    }
+    _, story = told([read(name, text) for name, text in texts.items()], levels=levels_of)
+    assert [run.varied["attention_backend"] for run in story.runs] == ["fa3", "flashinfer", "triton"]
+    assert story.runs[2].varied["chunked_prefill_size"] == "2048"
+    assert {one.name for one in story.varied if one.asked} == {"attention_backend", "chunked_prefill_size"}
+    (untried,) = (item for item in story.untried if item.name == "attention_backend")
+    assert set(untried.tried) == {"fa3", "flashinfer", "triton"}
+    assert "torch_native" in untried.untried
+
+
+def test_what_an_exception_passes_through_was_on_and_a_good_run_without_it_differs() -> None:
+    place = "site-packages/transformers/generation/continuous_batching/quux_api.py"
+    bad = (
+        "Loading /m/tiny@main\nLoaded model /m/tiny@main\nError in generation loop: shape mismatch: 4\n"
+        f'Traceback (most recent call last):\n  File "/v/{place}", line 8, in _loop\n    self.step()\n'
+        "RuntimeError: shape mismatch: 4\n"
+    )
+    good = (
+        "INFO:     Application startup complete.\n[transformers] Loading /m/tiny\n"
+        "[transformers] [Request received] Model: /m/tiny, CB: False\n"
+        'INFO:     127.0.0.1:48 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    )
+    _, story = told([read("bad.log", bad), read("good.log", good)], levels=levels_of)
+    first = story.against[0]
+    assert (first.name, first.good, first.bad) == ("continuous_batching", "False", "True")
+    assert [run.varied["continuous_batching"] for run in story.runs] == ["True", "False"]
+
+
+IMA = "RuntimeError: CUDA error: an illegal memory access was encountered"
+
+
+def lasting(hours: int, text: str) -> str:
+    """The same run with its failure, or another request, so many hours later."""
+    return text.replace("09:00:50", f"{9 + hours:02d}:00:50")
+
+
+def test_a_good_run_of_minutes_proves_little_against_a_failure_after_hours() -> None:
+    bad = lasting(6, printed(9, IMA))
+    good = printed(9, kv_cache_dtype="'fp8_e5m2'")
+    runs = [read("bad.log", bad), read("good.log", good)]
+    _, story = told(runs, levels=levels_of)
+    assert story.runs[1].says is OutcomeKind.UNRESOLVED
+    assert "served 1 s" in story.runs[1].why
+    assert "6 h 00 min" in story.runs[1].why
+    diagnosis, story = told(runs[:1], runs[1:], levels_of)
+    assert [(run.source, round(run.needed)) for run in story.brief] == [("good.log", 6 * 3600 + 10)]
+    long = lasting(5, printed(9, kv_cache_dtype="'fp8_e5m2'") + "[2026-04-01 09:00:50] Decode batch. #token: 1\n")
+    beside, story = told(runs[:1], [read("long.log", long)], levels_of)
+    assert story.brief == ()
+    assert [suspect.probability for suspect in diagnosis.suspects] != [s.probability for s in beside.suspects]
+
+
+def test_a_failure_that_shows_at_once_is_disproved_by_a_run_of_minutes() -> None:
+    _, story = told([read("bad.log", printed(9, IMA)), read("good.log", printed(12))])
+    assert [run.says for run in story.runs] == [OutcomeKind.REPRODUCED, OutcomeKind.CLEAN]
+
+
+def test_of_a_good_run_of_another_engine_engine_and_model_come_first_and_settings_are_not_compared() -> None:
+    other = (
+        "INFO 04-01 12:00:00 [api_server.py:1] vLLM API server version 0.11.0\n"
+        "INFO 04-01 12:00:01 [utils.py:1] non-default args: {'model': '/m/other', 'attention_backend': 'FLASH_ATTN'}\n"
+        "INFO:     Application startup complete.\n"
+        'INFO:     127.0.0.1:4 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+    )
+    _, story = told([read("bad.log", printed(9, IMA, attention_backend="'fa3'"))], [read("good.log", other)], levels_of)
+    names = [difference.name for difference in story.against]
+    assert set(names[:2]) == {"engine", "model"}
+    assert "attention_backend" not in names
+    assert not story.untried

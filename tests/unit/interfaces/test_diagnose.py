@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ruleout.interfaces.cli import pipes
 from ruleout.interfaces.cli.diagnosis import printable, screen
 from ruleout.interfaces.cli.main import run
 from ruleout.model import (
@@ -143,6 +144,29 @@ def test_a_pipe_is_a_log(packed: bool, tmp_path: Path, capsys: pytest.CaptureFix
     writer.start()
     assert document(capsys, str(path))["outcome"] == "crash"
     writer.join()
+
+
+def test_who_waits_for_a_pipe_is_told_so_and_its_log_is_read_once_somebody_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipes, "_PATIENCE", 0.05)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Timer(0.5, path.write_bytes, args=(CRASH.read_bytes(),))
+    writer.start()
+    assert run(["diagnose", "--json", str(path)]) == 0
+    told = capsys.readouterr()
+    writer.join()
+    assert json.loads(told.out)["outcome"] == "crash"
+    assert told.err.count("\n") == 1
+    assert f"{path}: a pipe to which nobody has written yet" in told.err
+
+
+def test_a_pipe_whose_writer_wrote_nothing_is_an_empty_log(capsys: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = os.pipe()
+    os.close(theirs)
+    assert document(capsys, f"/dev/fd/{ours}")["outcome"] == "unknown"
+    os.close(ours)
 
 
 def test_a_folder_of_rank_logs_is_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,7 @@ def test_many_runs_are_counted_and_leave_room_for_what_was_never_varied(
         (tmp_path / f"{n}.log").write_text(texts[n % 4 == 0].replace("2026-03-02", f"2026-04-{1 + n:02d}"))
     rows = shown(capsys, str(tmp_path)).splitlines()
     assert len(rows) <= 40
-    assert any("✗ 9 show the target, ◌ 3 are masked" in row for row in rows)
+    assert any("✗ 9 show the target, ◌ 3 are masked; each by itself: --json" in row for row in rows)
     assert any(row.startswith("Never varied") for row in rows)
 
 
@@ -145,3 +145,15 @@ def test_an_empty_log_among_others_says_nothing(tmp_path: Path, capsys: pytest.C
     found = document(capsys, *LOGS, str(empty))
     assert found["runs"][3]["says"] == "unresolved"
     assert found["never_varied"][0] == "kv_cache_dtype"
+
+
+def test_a_good_run_that_tells_nothing_that_the_failing_one_tells_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = tmp_path / "good.log", tmp_path / "bad.log"
+    good.write_text("INFO:     the server is ready\nanswered\n")
+    bad.write_text("ValueError: bad shape\n")
+    assert run(["diagnose", str(bad), "--against", str(good)]) == 2
+    told = capsys.readouterr().err
+    assert "--against good.log: nothing to compare" in told
+    assert len(told.splitlines()) == 2

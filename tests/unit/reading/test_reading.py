@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from ruleout.model import FailureClass, Stage
 from ruleout.reading import StageFollower, read_log
+from ruleout.reading.diagnose import Stream, read_facts
+from ruleout.reading.triggers import Which, compiled
 
 FIXTURES = Path(__file__).parent / "fixtures"
 STAGES = {Stage.WEIGHT_LOAD: "Load weight begin", Stage.READY: "fired up", Stage.DECODE: "Decode batch"}
@@ -162,3 +165,18 @@ def test_a_gigabyte_without_a_newline_is_read_in_bounded_memory(tmp_path: Path) 
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert int(done.stdout) * 1024 < 300 << 20
+
+
+def test_which_of_many_patterns_a_line_has_is_told_whichever_engine_takes_them() -> None:
+    which = Which([r"\bshards\b", r"^\[quux", r"(?<!not )loaded", r"absent"])  # RE2 takes no lookbehind
+    assert which.of(b"[quux] shards loaded") == [0, 1, 2]
+    assert which.of(b"shards not loaded") == [0]
+    assert which.of(b"nothing of it") == []
+
+
+def test_a_second_log_is_read_with_the_patterns_of_the_first() -> None:
+    text = b"[2026-03-02 09:00:01 TP0] Load weight begin. avail mem=70 GB\nValueError: no such shard\n"
+    read_facts([Stream("rank0.log", io.BytesIO(text))])
+    before = compiled.cache_info().misses
+    read_facts([Stream("rank1.log", io.BytesIO(text.replace(b"TP0", b"TP1")))])
+    assert compiled.cache_info().misses == before

@@ -108,3 +108,36 @@ def test_engines_that_differ_are_never_one_run(tmp_path: Path) -> None:
         "rank1.log": "$ python3 -m sglang.launch_server --model-path m\nValueError: a\n",
     }
     assert len(groups(*write(tmp_path, logs))) == 2
+
+
+def torch_warns(hour: int) -> str:
+    """A line with a clock without a year, as libraries print them before the engine says anything."""
+    return f"W0607 {hour:02d}:56:57.513000 1 quux/pytree.py:630] <enum 'Grain'> is registered already\n"
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_clocks_without_a_year_do_not_make_one_run_of_two_that_are_hours_apart(tmp_path: Path, folder: bool) -> None:
+    ready = "[2026-06-07 11:58:00] INFO:     the server is ready\n[2026-06-07 11:58:30] answered\n"
+    died = "[2026-06-07 18:35:38] joining\nAssertionError: KV9 expects another backend\n"
+    greeting = "SGLang Version 0.5.11\n"
+    logs = {"good.log": greeting + torch_warns(11) + ready, "bad.log": greeting + torch_warns(18) + died}
+    paths = write(tmp_path, logs)
+    assert len(groups(tmp_path) if folder else groups(*paths)) == 2
+
+
+def test_clocks_of_which_one_has_no_year_say_nothing_about_two_ranks(tmp_path: Path) -> None:
+    logs = {f"rank{n}.log": log(rank=n, launch=False) for n in range(2)}
+    logs["rank1.log"] = logs["rank1.log"].replace("2026-03-01", "INFO 03-01")
+    write(tmp_path, logs)
+    assert groups(tmp_path) == [["rank0.log", "rank1.log"]]
+
+
+def test_what_failed_before_it_was_ready_is_no_rank_of_a_run_that_served_well(tmp_path: Path) -> None:
+    well = "[2026-03-01 09:00:01] INFO:     The server is fired up and ready to roll!\n[2026-03-01 09:09:01] answered\n"
+    failed = "[2026-03-01 09:05:01] Load weight begin. avail mem=70 GB\nKeyError: 'layers.3.quux_scale'\n"
+    write(tmp_path, {"a.log": well, "b.log": failed})
+    runs = read_runs([tmp_path]).runs
+    assert [(run.diagnosis.sources[0].name, run.diagnosis.failure is None) for run in runs] == [
+        ("a.log", True),
+        ("b.log", False),
+    ]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, plain, same, values
+from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, beside, plain, same, values
 from ruleout.model import ChosenBy, Diagnosis, Evidence, OutcomeKind
 from ruleout.model.story import Difference, Levels, Shared, Varied
 
+OTHER = ("engine", "model", "model_type")
+"""What makes a good run one of another deployment, whose other differences may all follow from it."""
 MOST = 40
 """Settings that are named as never varied."""
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+")
@@ -27,9 +29,9 @@ class Seen:
     values: Mapping[str, Value]
 
     @classmethod
-    def of(cls, name: str, run: Diagnosis, says: OutcomeKind) -> Seen:
-        """The run, ready to be compared."""
-        return cls(name, run, says, values(run))
+    def of(cls, name: str, run: Diagnosis, says: OutcomeKind, lead: Diagnosis) -> Seen:
+        """The run, ready to be compared with the one that the story is about."""
+        return cls(name, run, says, beside(run, lead))
 
     @property
     def informative(self) -> bool:
@@ -40,9 +42,16 @@ class Seen:
         """It is known what was asked of it."""
         return bool(self.run.command) or any(s.chosen_by is ChosenBy.DEFAULT for s in self.run.settings)
 
+    def chose(self, name: str) -> bool:
+        """A value was asked for; or it is not told what was, and the value stands in a configuration or was chosen."""
+        value = self.values.get(name)
+        if value is None or name in ENVIRONMENT:
+            return value is not None
+        return value.asked or (not self.asks and (value.printed or value.said))
+
 
 def varied(runs: Sequence[Seen]) -> tuple[Varied, ...]:
-    """What differs between the runs: what somebody asked for first, numbers that the engine measured not at all."""
+    """What differs between the runs: what somebody chose first, numbers that the engine measured not at all."""
     found = []
     for name in dict.fromkeys(name for run in runs for name in run.values):
         told = [(run, run.values[name]) for run in runs if name in run.values]
@@ -53,16 +62,17 @@ def varied(runs: Sequence[Seen]) -> tuple[Varied, ...]:
         silent = [run for run in runs if name not in run.values and run.asks]
         if asked and silent and len(told) < len(runs):
             levels.setdefault(UNSET, []).extend(silent)
-        if len(levels) < 2 or (not asked and all(value.number for _, value in told) and name not in ENVIRONMENT):
+        chosen = any(run.chose(name) for run, _ in told)
+        if len(levels) < 2 or (not chosen and all(value.number for _, value in told)):
             continue
         telling = tuple(level for level, had in levels.items() if any(run.informative for run in had))
         had_by = {level: tuple(run.name for run in had) for level, had in levels.items()}
-        found.append(Varied(name, had_by, asked or name in ENVIRONMENT, telling))
+        found.append(Varied(name, had_by, chosen, telling))
     return tuple(sorted(found, key=lambda one: (not one.asked, -len(one.informative))))
 
 
 def of_run(run: Seen, differing: Sequence[Varied]) -> dict[str, str]:
-    """What was asked of a run and not of all others, or is another version."""
+    """What a run was given and not all others were, or is another version."""
     own: dict[str, str] = {}
     for one in differing:
         value = run.values.get(one.name)
@@ -70,7 +80,7 @@ def of_run(run: Seen, differing: Sequence[Varied]) -> dict[str, str]:
             continue
         if value.overruled:
             own[one.name] = f"{value.requested} (in effect: {value.text})"
-        elif value.asked or one.name in ENVIRONMENT:
+        elif run.chose(one.name):
             own[one.name] = value.text
     return own
 
@@ -123,24 +133,28 @@ def shared(runs: Sequence[Seen], known: Mapping[str, Levels]) -> tuple[Shared, .
 
 
 def differences(bad: Diagnosis, goods: Sequence[tuple[str, Diagnosis]]) -> tuple[Difference, ...]:
-    """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers."""
+    """What good runs had otherwise than a bad one; what all of them had otherwise first, and no measured numbers.
+
+    Another engine or model comes before what may follow from it.
+    """
     mine = values(bad)
-    found: list[tuple[tuple[bool, bool], Difference]] = []
-    theirs = [(name, values(run)) for name, run in goods]
+    found: list[tuple[tuple[bool, bool, bool], Difference]] = []
+    theirs = [(name, beside(run, bad)) for name, run in goods]
     for name, value in mine.items():
         unlike = [(good, had[name]) for good, had in theirs if name in had and not same(had[name].text, value.text)]
         asked = value.asked or any(other.asked for _, other in unlike)
-        if not asked and value.number and name not in ENVIRONMENT:
+        if not asked and value.number and not value.printed and name not in ENVIRONMENT:
             continue
         every = len(unlike) == sum(name in had for _, had in theirs)
         found += [
-            ((not every, not asked), Difference(name, other.text, value.text, good, every)) for good, other in unlike
+            ((not every, name not in OTHER, not asked), Difference(name, other.text, value.text, good, every))
+            for good, other in unlike
         ]
     for good, had in theirs:
         only = {n: v.text for n, v in had.items() if n not in mine and v.asked}
         for name, text in only.items():
             every = all(name in others for _, others in theirs)
-            found.append(((not every, False), Difference(name, text, UNSET, good, every)))
+            found.append(((not every, True, False), Difference(name, text, UNSET, good, every)))
     return tuple(item for _, item in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -19,6 +19,8 @@ ENVIRONMENT: dict[str, Component | None] = {
     "quantization": C.QUANTIZATION, "dtype": None,
 }  # fmt: skip
 """What a run ran on, and the part of the stack that it decides on, where it is one."""
+_ENGINE_S = ("engine_version", "dtype", "quantization")
+"""Those of them in which two engines differ by their own ways of saying it."""
 _IDLE = re.compile(
     r"(?:^|_)(?:host|port|ports|path|dir|directory|file|url|addr|address|seed|name|names|key|log|logs|level|rank"
     r"|tokenizer|revision|template|parser|metrics|timeout|interval)(?:_|$)",
@@ -36,6 +38,7 @@ class Value:
     Attributes:
         asked: the user asked for one, not necessarily for this.
         said: the engine said in a line of its own that it chose it; a printed configuration does not.
+        printed: it stands in a printed configuration, and who chose it is not told; what the engine measured is none.
     """
 
     text: str
@@ -44,6 +47,7 @@ class Value:
     line: int
     source: str
     said: bool = False
+    printed: bool = False
 
     @property
     def asked(self) -> bool:
@@ -70,9 +74,18 @@ def plain(value: str) -> str:
     return _SPELLINGS.get(value, value)
 
 
+def beside(run: Diagnosis, lead: Diagnosis) -> dict[str, Value]:
+    """The values of a run that can be held against another's: of another engine, only what it ran on."""
+    found = values(run)
+    if not run.engine.name or not lead.engine.name or run.engine.name == lead.engine.name:
+        return found
+    return {name: value for name, value in found.items() if name in ENVIRONMENT and name not in _ENGINE_S}
+
+
 def values(run: Diagnosis) -> dict[str, Value]:
     """The values of a run by their names."""
     together = Counter((s.source, s.line) for s in run.settings if s.resolved is not None)
+    configured = {(s.source, s.line) for s in run.settings if s.resolved and not _NUMBER.fullmatch(s.resolved)}
     found: dict[str, Value] = {}
     for setting in run.settings:
         text = setting.resolved if setting.resolved is not None else setting.requested
@@ -80,7 +93,13 @@ def values(run: Diagnosis) -> dict[str, Value]:
             continue
         said = setting.chosen_by is ChosenBy.ENGINE and together[setting.source, setting.line] <= _ALONE
         found[setting.name] = Value(
-            text, setting.requested, setting.chosen_by, setting.line, setting.source, said and not text.isdecimal()
+            text,
+            setting.requested,
+            setting.chosen_by,
+            setting.line,
+            setting.source,
+            said and not text.isdecimal(),
+            setting.chosen_by is None and (setting.source, setting.line) in configured,
         )
     source = run.sources[0].name if run.sources else ""
     for name, told in _ran_on(run).items():

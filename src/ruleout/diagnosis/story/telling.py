@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.diagnose import diagnosed
+from ruleout.diagnosis.story import brief
 from ruleout.diagnosis.story.comparing import Seen, differences, of_run, refused, shared, varied
 from ruleout.diagnosis.story.judging import Judgement, judged, sound, target_of
 from ruleout.diagnosis.story.levels import known_levels, untried
@@ -13,7 +14,7 @@ from ruleout.diagnosis.story.trying import next_steps
 from ruleout.diagnosis.story.weighing import component_of, moves, weighed_by
 from ruleout.diagnosis.weights import against
 from ruleout.model import ChosenBy, Diagnosis, OutcomeKind, Suspect
-from ruleout.model.story import Levels, MaskedRun, RunFailure, Shared, Story, StoryRun, Target
+from ruleout.model.story import Brief, Levels, MaskedRun, RunFailure, Shared, Story, StoryRun, Target
 from ruleout.reading.diagnose import Run
 
 LevelsOf = Callable[[str, str | None], Sequence[Levels]]
@@ -32,6 +33,7 @@ class _Facts:
     judgements: tuple[Judgement, ...]
     target: Target | None
     lead: int
+    needed: float | None
 
 
 def told(
@@ -54,7 +56,9 @@ def told(
     healthy = [(s.name, s.run) for s in facts.seen if s.says is OutcomeKind.CLEAN and sound(s.run)]
     given = [(_name(run), run.diagnosis) for run in goods]
     theirs = [*given, *(healthy if facts.target else [])]
-    seen = (*facts.seen, *(Seen.of(name, run, OutcomeKind.CLEAN) for name, run in given))
+    short = {_name(run) for run in goods if brief.too_short(run, facts.needed)}
+    says = {name: OutcomeKind.UNRESOLVED if name in short else OutcomeKind.CLEAN for name, _ in given}
+    seen = (*facts.seen, *(Seen.of(name, run, says[name], lead.diagnosis) for name, run in given))
     engine = lead.diagnosis.engine
     alike = [s.run for s in seen if s.run.engine.name == engine.name]
     known = known_levels(levels(engine.name, engine.version), alike)
@@ -72,6 +76,7 @@ def told(
         differences(lead.diagnosis, theirs),
         tuple(name for name, _ in theirs),
         tuple(copies),
+        tuple(Brief(_name(run), run.lasted or 0.0, facts.needed or 0.0) for run in goods if _name(run) in short),
     )
     moved = moves(story, known)
 
@@ -110,15 +115,16 @@ def _by_suspicion(
 def _facts(runs: Sequence[Run]) -> _Facts:
     diagnoses, names = [run.diagnosis for run in runs], [_name(run) for run in runs]
     target, shown = target_of(diagnoses, names)
+    needed = brief.needed(runs[number] for number in shown)
     judgements = []
     for number, run in enumerate(diagnoses):
-        if target:
-            judgements.append(judged(run, target, shows=number in shown))
-        else:
-            judgements.append(Judgement(*_quiet(run)))
-    seen = tuple(Seen.of(n, d, j.says) for n, d, j in zip(names, diagnoses, judgements, strict=True))
+        found = judged(run, target, shows=number in shown) if target else Judgement(*_quiet(run))
+        if target and found.says is OutcomeKind.CLEAN and not run.failure and brief.too_short(runs[number], needed):
+            found = Judgement(OutcomeKind.UNRESOLVED, brief.why(runs[number], needed))
+        judgements.append(found)
     lead = shown[0] if shown else max(range(len(runs)), key=lambda n: (sound(diagnoses[n]), -n))
-    return _Facts(seen, tuple(judgements), target, lead)
+    seen = tuple(Seen.of(n, d, j.says, diagnoses[lead]) for n, d, j in zip(names, diagnoses, judgements, strict=True))
+    return _Facts(seen, tuple(judgements), target, lead, needed)
 
 
 def _quiet(run: Diagnosis) -> tuple[OutcomeKind, str]:

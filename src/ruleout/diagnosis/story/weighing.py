@@ -44,7 +44,8 @@ def moves(story: Story, known: Mapping[str, Levels]) -> dict[Component, Moved]:
             by[component] = by.get(component, 1.0) * factor
             evidence.setdefault(component, []).extend(lines)
 
-    differs = list(dict.fromkeys(difference.name for difference in story.against if difference.every))
+    proves = set(story.good) - {run.source for run in story.brief}
+    differs = list(dict.fromkeys(one.name for one in story.against if one.every)) if proves else []
     for one in story.varied:
         failed = [level for level in one.informative if plain(level) != "none"]
         if one.name not in differs and len(failed) > 1:

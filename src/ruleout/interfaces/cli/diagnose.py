@@ -37,7 +37,7 @@ def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, gen
     if against:
         from ruleout.interfaces.cli.story import good_runs
 
-        goods = good_runs(_read(against)[0])
+        goods = good_runs(_read(against)[0], found)
     story: Story | None = None
     if len(found) > 1 or goods or copies:
         from ruleout.diagnosis.story import told
@@ -63,9 +63,8 @@ def _read(logs: Iterable[str]) -> tuple[Sequence[Run], Sequence[tuple[str, str]]
     """The runs whose logs these are, and which logs are copies of others."""
     from ruleout.reading.runs import read_runs
 
-    sources = [_input() if log == "-" else _path(log) for log in _once(logs)]
     try:
-        read = read_runs(sources)
+        read = read_runs([_input() if log == "-" else _path(log) for log in _once(logs)])
     except OSError as problem:
         name = problem.filename or ", ".join(logs)
         raise UsageError(f"{name}: {problem.strerror or problem}", "Name a log that can be read.") from None
@@ -99,7 +98,7 @@ def _input() -> Stream:
     return Stream("standard input", sys.stdin.buffer)
 
 
-def _path(log: str) -> Path:
+def _path(log: str) -> Path | Stream:
     path = Path(log)
     if not log:
         raise UsageError("the name of a log is empty", _NAMES)
@@ -112,6 +111,10 @@ def _path(log: str) -> Path:
     except ValueError:
         raise UsageError(f"{log}: not the name of a file", _NAMES) from None
     _refuse_devices(log, found)
+    if stat.S_ISFIFO(found.st_mode):
+        from ruleout.interfaces.cli.pipes import piped
+
+        return piped(path)
     return path
 
 

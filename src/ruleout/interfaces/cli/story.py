@@ -9,30 +9,36 @@ from typing import TYPE_CHECKING
 from ruleout.interfaces.cli.rows import LABEL, wrapped
 from ruleout.model import ChosenBy, OutcomeKind
 from ruleout.model.errors import UsageError
-from ruleout.model.story import MaskedRun, Shared, Story, StoryRun, Untried
+from ruleout.model.story import Brief, MaskedRun, Shared, Story, StoryRun, Untried
 
 if TYPE_CHECKING:
     from ruleout.reading.diagnose import Run
 
 SCREEN, STEPS, ROWS = 40, 8, 3
 """Rows of the answer with several logs, of what is to try behind its first words, and of one statement."""
-RUNS, FACTORS, MASKED, UNTRIED, NEVER, DIFFERS = 5, 4, 2, 3, 9, 4
+RUNS, FACTORS, MASKED, UNTRIED, NEVER, DIFFERS = 5, 4, 2, 3, 9, 5
 """How many statements each section has at most, and names the one of what was never varied; the others are counted."""
 LEVELS = 8
 _MARKS = {OutcomeKind.REPRODUCED: "✗", OutcomeKind.CLEAN: "✓", OutcomeKind.OTHER: "◌", OutcomeKind.UNRESOLVED: "?"}
+_OTHERS = {"engine": ": another engine; settings are not compared", "model": ": another model; the rest may come of it"}
 
 Section = tuple[str, list[str]]
 
 
-def good_runs(runs: Sequence[Run]) -> list[Run]:
+def good_runs(runs: Sequence[Run], failing: Sequence[Run]) -> list[Run]:
     """The runs, each of which can be held against failing ones. Raises UsageError when one cannot."""
+    from ruleout.diagnosis.story.factors import beside, values
     from ruleout.diagnosis.story.judging import reached, sound
 
+    told = [(bad.diagnosis, values(bad.diagnosis).keys()) for bad in failing]
     for run in runs:
         facts = run.diagnosis
-        if sound(facts):
-            continue
         name = facts.sources[0].name
+        if sound(facts):
+            if all(beside(facts, bad).keys().isdisjoint(had) for bad, had in told):
+                problem = "nothing to compare: no engine, model, version or setting is told by both logs"
+                raise UsageError(f"--against {name}: {problem}", "Name logs that begin with the start of the server.")
+            continue
         if facts.failure:
             address = f"line {facts.failure.line}" if facts.failure.line else "by what it says"
             problem = f"it failed in {facts.stage} ({address}: {facts.failure.message[:60]})"
@@ -72,8 +78,13 @@ def sections(story: Story) -> Iterator[Section]:
         yield "Untried levels", _kept([_untried(item) for item in story.untried], UNTRIED)
     if story.shared:
         yield "Never varied", _never(story)
+    if story.brief:
+        yield "Proves little", _kept([_brief(run) for run in story.brief], 1)
     if story.against:
-        rows = dict.fromkeys(f"{d.name}: {d.good} → {d.bad}" for d in story.against if d.every)
+        every = [d for d in story.against if d.every]
+        if any(d.name == "model" for d in every):
+            every = [d for d in every if d.name != "model_type"]
+        rows = dict.fromkeys(f"{d.name}: {d.good} → {d.bad}{_OTHERS.get(d.name, '')}" for d in every)
         some = dict.fromkeys(d.name for d in story.against if not d.every)
         shared = [f"from some good runs only, so not the cause alone: {', '.join(some)}"] if some else []
         yield "Differs from good", [*_kept(list(rows), DIFFERS), *shared]
@@ -81,6 +92,12 @@ def sections(story: Story) -> Iterator[Section]:
         yield "Differs from good", ["in nothing that the logs tell: chance, load, or what they do not say"]
     if story.copies:
         yield "Given twice", _kept([f"{copy} is {of} again: read once" for copy, of in story.copies], 1)
+
+
+def _brief(run: Brief) -> str:
+    from ruleout.diagnosis.story.brief import span
+
+    return f"{run.source} served {span(run.seconds)}, where the target took {span(run.needed)} to show"
 
 
 def _run(run: StoryRun) -> str:
@@ -97,7 +114,8 @@ def _summary(story: Story) -> list[str]:
         OutcomeKind.UNRESOLVED: "say nothing",
     }
     counts = Counter(run.says for run in story.runs)
-    rows = [", ".join(f"{_MARKS[kind]} {counts[kind]} {words[kind]}" for kind in words if counts[kind])]
+    said = ", ".join(f"{_MARKS[kind]} {counts[kind]} {words[kind]}" for kind in words if counts[kind])
+    rows = [f"{said}; each by itself: --json"]
     for one in story.varied:
         if one.asked:
             levels = [f"{level} ({len(had)})" for level, had in list(one.levels.items())[:LEVELS]]
@@ -117,7 +135,7 @@ def _masked(run: MaskedRun) -> str:
 
 def _untried(item: Untried) -> str:
     known = len(item.untried) + len(item.tried)
-    masked = f" ({', '.join(item.masked)} only masked)" if item.masked else ""
+    masked = f" ({', '.join(item.masked)} told nothing)" if item.masked else ""
     told = f"{item.name}: {len(item.tried)} of {known} tried{masked}"
     if len(item.tried) < 2:  # nobody varied it in a run that says anything
         return told
@@ -140,7 +158,7 @@ def _never(story: Story) -> list[str]:
 def _named(items: Sequence[Shared]) -> str:
     marks = [f"{item.name}={item.value}{'*' if item.only_masked else ''}" for item in items[:NEVER]]
     more = f" and {len(items) - NEVER} more" if len(items) > NEVER else ""
-    note = " (*: changed in masked runs only)" if any(item.only_masked for item in items[:NEVER]) else ""
+    note = " (*: changed where it tells nothing)" if any(item.only_masked for item in items[:NEVER]) else ""
     return ", ".join(marks) + more + note
 
 
@@ -150,7 +168,7 @@ def _shared(item: Shared, runs: int) -> str:
     if item.spoken_of:
         text += f"; the masked failure speaks of it ({item.spoken_of.source}:{item.spoken_of.line})"
     if item.only_masked:
-        text += "; otherwise only in masked runs"
+        text += "; otherwise only where it tells nothing"
     return text
 
 

@@ -26,6 +26,11 @@ def _field(book: Book, groups: Taken, text: str, line: int) -> None:
         book.ran_on("quantization" if name == "quant_method" else name, value)
 
 
+def _batched(book: Book, groups: Taken, text: str, line: int) -> None:
+    """What an exception passes through is on, in releases too that do not say so with each request."""
+    book.resolve("continuous_batching", "True", line)
+
+
 TRANSFORMERS = Format(
     "transformers",
     tells=(
@@ -53,6 +58,7 @@ TRANSFORMERS = Format(
             r"|quant_method)\": \"(?P<value>[^\"]+)\"",
             _field,
         ),
+        Says(r"File \".*/generation/continuous_batching/\w+\.py\"", _batched),
         environment(r"^(?:\[transformers\] )?Loading (?P<model>/[^@\s]+|[\w.\-]+/[\w.\-]+)(?:@[\w.]+)?$"),
         resolved(r"Will use dtype=torch\.(?P<dtype>\w+) as defined in"),
         resolved(r"\[Request received\] Model: .*, CB: (?P<continuous_batching>\w+)", by_engine=False),
