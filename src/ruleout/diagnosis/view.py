@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ruleout.diagnosis.overcome import Overcome
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import ChosenBy, Diagnosis, Setting
 
@@ -66,7 +67,8 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     names = [n for n in (diagnosis.environment.model_type, diagnosis.environment.model) if n and len(n) > 3]
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
     kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
-    kept = _told([e for e in kept if not _BAR.search(e.text)])
+    overcome = Overcome(diagnosis)
+    kept = _told([e for e in kept if not _BAR.search(e.text) and not overcome(e)])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
     values = [(s, s.resolved if s.resolved is not None else s.requested) for s in diagnosis.settings]
     settings = [Evidence(s.source or source, s.line, f"{s.name}={value}") for s, value in values if _is_on(s, value)]
