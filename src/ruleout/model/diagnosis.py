@@ -73,7 +73,7 @@ class EngineId:
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """A stage of the run: where it began, and how many seconds it took where the log's times or words tell."""
+    """A stage of the run: where it began, and how many seconds it took, until the next or the failure, by the log's times or words."""
 
     name: Stage | str
     line: int
