@@ -29,6 +29,8 @@ _PAIR = re.compile(r"\b\w+['\"]?\s*[=:]\s*\S")
 DUMPED = 4
 """So many fields nobody picks by hand."""
 LONGEST = 2000
+SHORTEST = 12
+"""Letters of a command that no other line has by chance."""
 
 
 class Place(StrEnum):
@@ -66,7 +68,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
         said = tuple(Evidence(failure.source, failure.line, part[:LONGEST]) for part in parts if part)
     names = [n for n in (diagnosis.environment.model_type, diagnosis.environment.model) if n and len(n) > 3]
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
-    kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
+    kept = [e for e in near if not _is_command(e.text, diagnosis) and (e.source, e.line) not in weightless]
     overcome = Overcome(diagnosis)
     kept = _told([e for e in kept if not _BAR.search(e.text) and not overcome(e)])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
@@ -88,6 +90,11 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
             Place.ENVIRONMENT: tuple(environment),
         },
     )
+
+
+def _is_command(text: str, diagnosis: Diagnosis) -> bool:
+    """What was typed is read as settings: as a line it would say the same again."""
+    return bool(_COMMAND.match(text)) or (len(diagnosis.command) > SHORTEST and diagnosis.command in text)
 
 
 def _is_on(setting: Setting, value: str | None) -> bool:
