@@ -20,6 +20,9 @@ C = Component
 OPEN = frozenset({C.MEMORY, C.SPEC_DECODE, C.SCHEDULER, C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE})
 """Components whose change is told by the run's own figures and flags, also where a rule names no flag."""
 _GPU_ONLY = frozenset({C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT, C.CUDA_GRAPH, C.ALLREDUCE, C.QUANTIZATION})
+_LATER = frozenset({C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE, C.QUANTIZATION, C.MOE_RUNNER, C.SCHEDULER, C.SAMPLING,
+                    C.CUDA_GRAPH, C.KERNEL_ARCH_SUPPORT})  # fmt: skip
+"""Components whose choice changes nothing before something is computed."""
 _FORMATS = {
     "--fp4-gemm-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|Fp4Gemm",
     "--fp8-gemm-backend": r"(?i)fp8|e4m3",
@@ -66,6 +69,8 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
         yield {"--attention-backend": "flashinfer", "--kv-cache-dtype": "bf16"}
     if suspect.rule and not fixed and suspect.component not in OPEN and not _too_large(diagnosis):
         return
+    if suspect.component in _LATER and _too_early(diagnosis):
+        return
     if suspect.component is C.MEMORY:
         yield from _room(diagnosis)
     if suspect.component is C.SPEC_DECODE:
@@ -80,6 +85,18 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
         for change in COMPONENTS[component].changes.get(diagnosis.engine.name, ()):
             if all(_fits(diagnosis, suspect, flag, level) for flag, level in change.items()):
                 yield change
+
+
+def _too_early(diagnosis: Diagnosis) -> bool:
+    """Nothing computes yet: processes only find each other, or names of weights find no place."""
+    if diagnosis.stage is Stage.DISTRIBUTED_INIT:
+        return True
+    failure = diagnosis.failure
+    return bool(
+        failure
+        and diagnosis.stage is Stage.WEIGHT_LOAD
+        and (failure.class_ is FailureClass.MISSING_WEIGHTS or failure.exception == "KeyError")
+    )
 
 
 def _too_large(diagnosis: Diagnosis) -> bool:

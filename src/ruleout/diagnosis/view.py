@@ -25,6 +25,7 @@ _FIELD = re.compile(r'^\s*"\w+": ')
 _IDLE = re.compile(r"\b[\w-]+['\"]?\s*[=:]\s*['\"]?(?:None|False|null|false|none|off|disabled|)['\"]?(?=[,;)}\]]|\s*$)")
 """A setting that is off. A dump of all settings names what never ran."""
 OFF = frozenset({"", "None", "False", "null", "false", "none", "off", "disabled"})
+_SPECULATIVE = ("speculative_algorithm", "speculative_config")
 _PAIR = re.compile(r"\b\w+['\"]?\s*[=:]\s*\S")
 DUMPED = 4
 """So many fields nobody picks by hand."""
@@ -78,6 +79,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
         settings.append(Evidence(source, 0, diagnosis.command[:LONGEST]))
     ran = diagnosis.environment
     known = [("engine", diagnosis.engine.name), *((name, getattr(ran, name)) for name in ran.__slots__)]
+    known.append(("speculation", "off" if _speculates_not(diagnosis) else ""))
     environment = [Evidence(source, 0, f"{name}={value}") for name, value in known if value]
     return View(
         diagnosis,
@@ -90,6 +92,12 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
             Place.ENVIRONMENT: tuple(environment),
         },
     )
+
+
+def _speculates_not(diagnosis: Diagnosis) -> bool:
+    """The log names what would speculate, and that it is off."""
+    values = [s.resolved or s.requested for s in diagnosis.settings if s.name in _SPECULATIVE]
+    return bool(values) and all((value or "") in OFF for value in values) and "speculative" not in diagnosis.command
 
 
 def _is_command(text: str, diagnosis: Diagnosis) -> bool:

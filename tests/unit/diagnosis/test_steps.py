@@ -312,3 +312,19 @@ def test_a_trial_for_memory_does_not_claim_to_refute_it() -> None:
     late = out_of_memory(stages=(StageSpan(Stage.KV_CACHE_ALLOC, 20), StageSpan(Stage.DECODE, 30)))
     trial = next(s for s in steps(view(late), [suspect(C.MEMORY, 0.9)]) if s.kind is StepKind.TRIAL)
     assert "frees too little" in trial.why
+
+
+def test_nothing_is_changed_that_computes_later_than_the_failure() -> None:
+    joining = replace(RUN, stage=Stage.DISTRIBUTED_INIT)
+    for component in (C.SCHEDULER, C.ATTENTION_BACKEND, C.CUDA_GRAPH):
+        assert alternative(joining, suspect(component, 0.5)) == {}
+    assert alternative(joining, suspect(C.ALLREDUCE, 0.5)) == {"--disable-custom-all-reduce": ""}
+    assert RUN.failure
+    loading = replace(RUN, stage=Stage.WEIGHT_LOAD, failure=replace(RUN.failure, exception="KeyError"))
+    assert alternative(loading, suspect(C.ATTENTION_BACKEND, 0.5)) == {}
+
+
+def test_a_broken_gpu_is_looked_at_before_anything_is_changed(tmp_path: Path) -> None:
+    found = told("torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered", tmp_path)
+    assert found.suspects[0].rule == "gpu-memory-uncorrectable"
+    assert "nvidia-smi -q" in found.next[0].command
