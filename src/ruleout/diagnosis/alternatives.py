@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.flags import spelt
-from ruleout.diagnosis.ran import in_effect, number, on_cpu, says
+from ruleout.diagnosis.ran import in_effect, number, on_cpu, says, sparse
 from ruleout.model import ABSENT, Component, FailureClass, Stage
 from ruleout.model.diagnosis import ChosenBy, Diagnosis, Suspect
 
@@ -20,7 +20,9 @@ C = Component
 OPEN = frozenset({C.MEMORY, C.SPEC_DECODE, C.SCHEDULER, C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE})
 """Components whose change is told by the run's own figures and flags, also where a rule names no flag."""
 _GPU_ONLY = frozenset({C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT, C.CUDA_GRAPH, C.ALLREDUCE, C.QUANTIZATION})
-_SPARSE = re.compile(r"(?i)dsa|deepseek_?v32|deepseek_?v3_2|nsa_indexer")
+_LATER = frozenset({C.ATTENTION_BACKEND, C.KV_CACHE_DTYPE, C.QUANTIZATION, C.MOE_RUNNER, C.SCHEDULER, C.SAMPLING,
+                    C.CUDA_GRAPH, C.KERNEL_ARCH_SUPPORT})  # fmt: skip
+"""Components whose choice changes nothing before something is computed."""
 _FORMATS = {
     "--fp4-gemm-backend": r"(?i)(?:nv|mx|opt_)fp4|fp4_gemm|mm_fp4|Fp4Gemm",
     "--fp8-gemm-backend": r"(?i)fp8|e4m3",
@@ -31,6 +33,13 @@ _ATTENTION = re.compile(r"attention|attn|fmha|mla")
 _CHOICES = re.compile(r"(?i)one of|choose from|supported:|expects")
 _ESTIMATE = re.compile(r"estimated maximum model length is (\d+)")
 _LENGTHS = ("max_model_len", "max_seq_len", "context_length", "ctx_size")
+_LENGTH = {"vllm": "--max-model-len", "sglang": "--context-length", "llama.cpp": "--ctx-size"}
+_LENGTH_MATTERS = re.compile(r"(?i)KV cache|max(?:imum)?[ _](?:seq|model)|context")
+_SHARES = {"sglang": "mem_fraction_static", "vllm": "gpu_memory_utilization"}
+_FIXED = ("kv_cache_memory_bytes", "num_gpu_blocks_override", "max_total_tokens")
+"""Settings that give the KV cache its size by themselves."""
+_BUILDING = re.compile(r"create_weights|load_weights|load_model|weight_loader")
+"""Where memory goes to weights, whatever stage the log had come to."""
 _SHORTEST, _LEAST = 1024, 0.3
 AFTER_CACHE = frozenset(
     {Stage.KERNEL_COMPILE, Stage.CUDA_GRAPH_CAPTURE, Stage.WARMUP, Stage.READY, Stage.PREFILL, Stage.DECODE,
@@ -55,10 +64,12 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
     if isinstance(fixed, dict):
         yield fixed
     kernels = suspect.component in (C.ATTENTION_BACKEND, C.KERNEL_ARCH_SUPPORT) and not on_cpu(diagnosis)
-    if kernels and _sparse(diagnosis):
+    if kernels and diagnosis.engine.name == "sglang" and sparse(diagnosis):
         # Dense attention, which needs no kernels of DSA: https://github.com/voipmonitor/rtx6kpro (models/glm5.md)
         yield {"--attention-backend": "flashinfer", "--kv-cache-dtype": "bf16"}
     if suspect.rule and not fixed and suspect.component not in OPEN and not _too_large(diagnosis):
+        return
+    if suspect.component in _LATER and _too_early(diagnosis):
         return
     if suspect.component is C.MEMORY:
         yield from _room(diagnosis)
@@ -76,6 +87,18 @@ def _candidates(diagnosis: Diagnosis, suspect: Suspect) -> Iterator[Mapping[str,
                 yield change
 
 
+def _too_early(diagnosis: Diagnosis) -> bool:
+    """Nothing computes yet: processes only find each other, or names of weights find no place."""
+    if diagnosis.stage is Stage.DISTRIBUTED_INIT:
+        return True
+    failure = diagnosis.failure
+    return bool(
+        failure
+        and diagnosis.stage is Stage.WEIGHT_LOAD
+        and (failure.class_ is FailureClass.MISSING_WEIGHTS or failure.exception == "KeyError")
+    )
+
+
 def _too_large(diagnosis: Diagnosis) -> bool:
     """A kernel of attention is too large for this GPU: another backend has others."""
     failure = diagnosis.failure
@@ -88,32 +111,54 @@ def _about_attention(diagnosis: Diagnosis) -> bool:
 
 
 def _room(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
-    """Changes that leave more memory where it ran out: what the message estimates, else less of the present figure."""
-    text = diagnosis.failure.text + diagnosis.failure.message if diagnosis.failure else ""
+    """Changes that leave more memory where it ran out: what the message estimates, else less of the present figure.
+
+    Only what takes that memory is worth a try. A share of the GPU, or a length, decides on the KV cache: neither helps
+    a start that has not come as far, and none of them changes what the host needs.
+    """
+    failure, engine = diagnosis.failure, diagnosis.engine.name
+    text = failure.text + failure.message if failure else ""
+    if failure and failure.class_ is FailureClass.HOST_OOM_KILL:
+        return
     if found := _ESTIMATE.search(text):
         if int(found[1]) >= _SHORTEST:  # less is no use to anybody
             yield {"--max-model-len": found[1]}
         return
-    late = diagnosis.stage in AFTER_CACHE
-    if diagnosis.engine.name == "sglang" and late:
-        share = number(diagnosis, "mem_fraction_static")
-        lower = max(_LEAST, (share or 0.8) - 0.1)
+    if given := [s.name for s in diagnosis.settings if s.name in _FIXED and s.chosen_by is ChosenBy.USER]:
+        yield {f"--{name.replace('_', '-')}": ABSENT for name in given}  # so many bytes, whatever the share
+        return
+    share = number(diagnosis, _SHARES.get(engine, ""))
+    has_cache = _has_cache(diagnosis)
+    if engine == "sglang" and has_cache:
         graphs = {"--cuda-graph-max-bs": "8"} if diagnosis.stage is Stage.CUDA_GRAPH_CAPTURE else {}
-        yield {"--mem-fraction-static": f"{lower:.2f}".rstrip("0"), **graphs}
-    share = number(diagnosis, "gpu_memory_utilization") or 0.9
-    if diagnosis.engine.name == "vllm" and "No available memory" in text and share < 0.9:
+        yield {"--mem-fraction-static": _figure(max(_LEAST, (share or 0.8) - 0.1)), **graphs}
+    if engine == "vllm" and "No available memory" in text and (share or 0.9) < 0.9:
         yield {"--gpu-memory-utilization": "0.95"}
-    elif diagnosis.engine.name == "vllm" and late and "out of memory" in text:
-        yield {"--gpu-memory-utilization": f"{max(_LEAST, share - 0.1):.2f}".rstrip("0")}
-    flag = {"vllm": "--max-model-len", "sglang": "--context-length", "llama.cpp": "--ctx-size"}
+    elif engine == "vllm" and has_cache and "out of memory" in text:
+        yield {"--gpu-memory-utilization": _figure(max(_LEAST, (share or 0.9) - 0.1))}
+    batch = number(diagnosis, "max_num_batched_tokens")
+    if engine == "vllm" and not has_cache and diagnosis.stage in AFTER_CACHE and batch and batch >= 2 * _SHORTEST:
+        yield {"--max-num-batched-tokens": str(int(batch // 2))}  # of so many is the run that is measured
     length = next((value for name in _LENGTHS if (value := number(diagnosis, name))), None)
-    if (
-        diagnosis.engine.name in flag
-        and length
-        and length >= 2 * _SHORTEST
-        and diagnosis.stage is not Stage.WEIGHT_LOAD
-    ):
-        yield {flag[diagnosis.engine.name]: str(int(length // 2))}
+    matters = engine == "llama.cpp" or _LENGTH_MATTERS.search(text)  # the others give the cache a share of the GPU
+    if engine in _LENGTH and length and length >= 2 * _SHORTEST and matters:
+        yield {_LENGTH[engine]: str(int(length // 2))}
+
+
+def _has_cache(diagnosis: Diagnosis) -> bool:
+    """Whether the KV cache was there when memory ran out, as far as the log tells."""
+    failure = diagnosis.failure
+    if diagnosis.stage not in AFTER_CACHE or (failure and any(_BUILDING.search(frame) for frame in failure.frames)):
+        return False
+    began = [span.name for span in diagnosis.stages if not failure or span.line <= failure.line]
+    early = Stage.WEIGHT_LOAD in began and not (
+        {Stage.KV_CACHE_ALLOC, Stage.CUDA_GRAPH_CAPTURE, Stage.READY} & {*began}
+    )
+    return not (early and diagnosis.stage in (Stage.KERNEL_COMPILE, Stage.WARMUP, Stage.PREFILL))
+
+
+def _figure(share: float) -> str:
+    return f"{share:.2f}".rstrip("0")
 
 
 def _fits(diagnosis: Diagnosis, suspect: Suspect, flag: str, level: str) -> bool:
@@ -127,9 +172,3 @@ def _fits(diagnosis: Diagnosis, suspect: Suspect, flag: str, level: str) -> bool
     said = diagnosis.failure.message if diagnosis.failure else ""
     places = [*frames, "" if _CHOICES.search(said) else said]
     return not word or not any(word in place.lower() for place in places)
-
-
-def _sparse(diagnosis: Diagnosis) -> bool:
-    ran, failure = diagnosis.environment, diagnosis.failure
-    texts = [str(ran.model_type), str(ran.architecture), *(failure.frames if failure else ())]
-    return diagnosis.engine.name == "sglang" and bool(_SPARSE.search(" ".join(texts)))

@@ -138,9 +138,22 @@ ENGINE: tuple[Clue, ...] = (
     clue(
         NEAR,
         r"(?i)custom[_ ]?all[_ -]?reduce|quick_?reduce|symm(?:etric)?_mem|allreduce_fusion|trtllm_allreduce|mscclpp"
-        r"|IPC handle|cudaIpc|ipc_?handle|full_nvlink|Registering \d+ cuda graph addr",
+        r"|IPC handle|cudaIpc|ipc_?handle|full_nvlink",
         {C.ALLREDUCE: 3.0},
         "the engine's own all-reduce is involved",
+    ),
+    clue(
+        NEAR,
+        r"Registering \d+ cuda graph addr",  # every start with it prints that; one that ends there may end by it
+        {C.ALLREDUCE: 3.0},
+        "it ends while the all-reduce registers its buffers",
+        stages={S.CUDA_GRAPH_CAPTURE, S.UNKNOWN},
+    ),
+    clue(
+        (P.ENVIRONMENT,),
+        r"^tp=1$",
+        {C.ALLREDUCE: -3.0, C.NCCL: -2.0},
+        "one GPU has nobody to talk to",
     ),
     clue(
         NEAR,
@@ -155,6 +168,7 @@ ENGINE: tuple[Clue, ...] = (
         {C.NCCL: 1.5},
         "it ends while NCCL connects the ranks",
         {F.HANG, F.NCCL_TIMEOUT_HANG},
+        {S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG, S.DISTRIBUTED_INIT, S.WEIGHT_LOAD, S.UNKNOWN},
     ),
     clue(
         NEAR,
@@ -239,6 +253,12 @@ ENGINE: tuple[Clue, ...] = (
         {C.SPEC_DECODE: 1.2},
         "speculative decoding was switched on",
         RUNTIME,
+    ),
+    clue(
+        (P.ENVIRONMENT,),
+        r"^speculation=off$",
+        {C.SPEC_DECODE: -3.0},
+        "nothing was speculated",
     ),
     # An assertion in the engine's own native code is about sizes and places, not about what was asked for.
     clue(

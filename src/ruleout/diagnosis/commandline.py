@@ -43,7 +43,9 @@ def changed(command: str, change: Mapping[str, str]) -> str:
     Args:
         change: levels by flag or variable. An empty level is a bare flag, `absent` takes a flag away.
     """
-    command = _JSON.sub(lambda found: shlex.quote(found[0]), command.strip().lstrip("$ ").replace("\\\n", " "))
+    command = _JSON.sub(
+        lambda found: shlex.quote(found[0]), arguments.uncommented(command.strip().lstrip("$ ").replace("\\\n", " "))
+    )
     if any(found["parenthesis"] for found in _GROUP.finditer(command)):
         return ""
     before, words, behind = _parted(command)

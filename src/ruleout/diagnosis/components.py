@@ -97,7 +97,7 @@ COMPONENTS: dict[Component, About] = {
         "the scheduler hands out wrong indices, lengths or slots",
         "it fails alike with one request at a time and without prefix cache and overlap",
         {"sglang": ({"--disable-overlap-schedule": "", "--disable-radix-cache": ""},),
-         "vllm": ({"--no-enable-prefix-caching": "", "--no-async-scheduling": ""},),
+         "vllm": ({"--no-enable-prefix-caching": "", "--no-async-scheduling": ""}, {"--no-enable-prefix-caching": ""}),
          "transformers": _levels("--continuous-batching", ABSENT)},
     ),
     C.SAMPLING: About(

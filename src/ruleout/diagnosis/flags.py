@@ -34,6 +34,12 @@ KNOWN: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
     # https://github.com/sgl-project/sglang/pull/14379
     ("sglang", "--fp8-gemm-backend"): ((">=0.5.8", "--fp8-gemm-backend"),),
     # https://github.com/sgl-project/sglang/pull/25821; the release by https://github.com/radixark/miles/pull/1058
+    # The oldest list that has it: `server_args.py` of 0.5.6 in https://pypi.org/project/sglang/
+    ("sglang", "--moe-runner-backend"): ((">=0.5.6", "--moe-runner-backend"),),
+    # https://github.com/vllm-project/vllm/pull/19970
+    ("vllm", "--no-async-scheduling"): ((">=0.10", "--no-async-scheduling"),),
+    # Before V1 it is off by itself: https://docs.vllm.ai/en/v0.8.1/getting_started/v1_user_guide.html
+    ("vllm", "--no-enable-prefix-caching"): ((">=0.8", "--no-enable-prefix-caching"),),
     ("sglang", "--dsa-prefill-backend"): (
         (">=0.5.13", "--dsa-prefill-backend"),
         (">=0.5.5,<0.5.13", "--nsa-prefill-backend"),
@@ -44,6 +50,14 @@ KNOWN: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
     ),
 }
 """Flags that not every release has: within which bounds under which name. Others are taken to be known."""
+
+OLDER: dict[tuple[str, str, str], tuple[str, str]] = {
+    # https://github.com/sgl-project/sglang/pull/11749; `auto` is the model's own type before
+    ("sglang", "--kv-cache-dtype", "bf16"): ("<0.5.6", "auto"),
+    # https://docs.vllm.ai/projects/recipes/en/latest/DeepSeek/DeepSeek-V3_2.html
+    ("vllm", "--kv-cache-dtype", "bfloat16"): ("<0.12", "auto"),
+}
+"""Levels that older releases lack: within which bounds, and what says the same there."""
 
 SETTINGS: dict[str, str] = {
     "fp4_gemm_backend": "fp4_gemm_runner_backend",
@@ -115,6 +129,9 @@ def spelt(engine: EngineId, change: Mapping[str, str]) -> dict[str, str] | None:
             name = next((there for bound, there in bounds if within(engine.version or "", bound)), "")
             if not name:
                 return None
+        older = OLDER.get((engine.name, name, level))
+        if older and numbered(engine.version) and within(engine.version or "", older[0]):
+            level = older[1]
         found[name] = level
     return found
 

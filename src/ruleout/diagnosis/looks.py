@@ -171,6 +171,13 @@ LOOKS: tuple[Look, ...] = (
         1.0,
     ),
     _look(
+        {C.OTHER},
+        r"(?i)uncorrectable ECC|ECC_UNCORRECTABLE|NVRM: Xid|fallen off the bus|GPU is lost",
+        "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER",
+        "a line of that time, or errors that count up: the GPU itself failed",
+        1.0,
+    ),
+    _look(
         {C.NCCL},
         r"/dev/shm|ncclShmOpen",
         "df -h /dev/shm",

@@ -8,6 +8,10 @@ from ruleout.diagnosis.flags import SETTINGS
 from ruleout.model import ABSENT
 from ruleout.model.diagnosis import ChosenBy, Diagnosis, Suspect
 
+_UNQUANTIZED = frozenset({"auto", "bf16", "f16"})
+_QUANTIZED = re.compile(r"(?i)fp[48]|\bint[48]|modelopt|compressed|awq|gptq|w[48]a\d+")
+_SPARSE = re.compile(r"(?i)dsa|deepseek_?v32|deepseek_?v3_2|nsa_indexer")
+
 
 def in_effect(diagnosis: Diagnosis, flag: str, level: str) -> bool:
     """Whether the run has that level already."""
@@ -19,9 +23,28 @@ def in_effect(diagnosis: Diagnosis, flag: str, level: str) -> bool:
     values = {_plain(s.resolved if s.resolved is not None else s.requested or "") for s in found}
     if not level:
         return "true" in values
-    if name == "kv_cache_dtype" and "auto" in values and diagnosis.engine.name == "vllm":
-        values.add(_plain(diagnosis.environment.dtype or ""))
+    if name == "kv_cache_dtype" and values & _UNQUANTIZED and _plain(level) in _UNQUANTIZED:
+        return "auto" not in values or own_kv_type(diagnosis)
     return _plain(level) in values
+
+
+def own_kv_type(diagnosis: Diagnosis) -> bool:
+    """Whether `auto` leaves the KV cache in the model's own type: neither its weights nor sparse attention say other.
+
+    Sources: https://docs.vllm.ai/en/v0.11.2/features/quantization/quantized_kvcache/ and, for what sparse attention
+    chooses by itself, https://docs.vllm.ai/projects/recipes/en/latest/DeepSeek/DeepSeek-V3_2.html
+    """
+    ran = diagnosis.environment
+    told = [s.resolved or s.requested or "" for s in diagnosis.settings if s.name in ("quantization", "model_path")]
+    texts = [ran.quantization or "", ran.model or "", *told]
+    return not sparse(diagnosis) and not any(_QUANTIZED.search(text) for text in texts)
+
+
+def sparse(diagnosis: Diagnosis) -> bool:
+    """Whether the model has DeepSeek's sparse attention, by its type or the failure's frames."""
+    ran, failure = diagnosis.environment, diagnosis.failure
+    texts = [str(ran.model_type), str(ran.architecture), *(failure.frames if failure else ())]
+    return bool(_SPARSE.search(" ".join(texts)))
 
 
 def on_cpu(diagnosis: Diagnosis) -> bool:

@@ -27,6 +27,10 @@ OWN, OTHER, NOTED, DEBUG, VAGUE = 1.0, 0.6, 0.8, 0.4, 0.2
 LOOKING, MENDING, STARTING, LOADING = 0.5, 3.0, 2.0, 10.0
 """Minutes for the order where the log tells none: of a look, a mending in words, a short start, one that loads."""
 
+LATE = 600.0
+"""From how many seconds of serving on a failure is late: a trial that went well for less proves nothing."""
+
+_SERVING = frozenset({Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY})
 _SHORT = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG, Stage.DISTRIBUTED_INIT})
 _BLOCKING = frozenset({FailureClass.ILLEGAL_MEMORY_ACCESS, FailureClass.KERNEL_LAUNCH_ERROR, FailureClass.OTHER,
                        FailureClass.ILLEGAL_INSTRUCTION, FailureClass.DEVICE_SIDE_ASSERT})  # fmt: skip
@@ -68,6 +72,25 @@ def minutes(diagnosis: Diagnosis) -> float | None:
     return round(sum(s.seconds or 0.0 for s in spans) / 60, 2) or None
 
 
+def served(diagnosis: Diagnosis) -> float:
+    """How many seconds it served before it failed, as far as the log tells; the wait for a first request is none."""
+    end = diagnosis.failure.line if diagnosis.failure else 0
+    return sum(s.seconds or 0.0 for s in diagnosis.stages if s.name in _SERVING and s.line <= end)
+
+
+def _lasting(diagnosis: Diagnosis) -> str:
+    """What a good trial has to outlast, in words; empty where it failed soon."""
+    seconds = served(diagnosis)
+    if seconds < LATE:
+        return ""
+    return f"; a clean trial must last longer than {_told(seconds)} under this load: it failed after as long"
+
+
+def _told(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def _options(view: View, suspect: Suspect) -> Iterator[_Option]:
     about = (suspect.component,)
     looked = list(looks(view, suspect))
@@ -86,14 +109,16 @@ def _options(view: View, suspect: Suspect) -> Iterator[_Option]:
             ProposedStep(StepKind.READ, f"see whether {suspect.test}: then it is not {suspect.component}"),
             about,
             VAGUE,
-            LOADING,
+            max(minutes(view.diagnosis) or 0.0, LOADING),  # it takes a run
         )
 
 
 def _trial(diagnosis: Diagnosis, change: Mapping[str, str], about: tuple[Component, ...], decides: float) -> _Option:
     told = minutes(diagnosis)
     command = changed(diagnosis.command, change) if diagnosis.command else ""
-    step = ProposedStep(StepKind.TRIAL, _refuted(about), dict(change), command, told, cost(change))
+    step = ProposedStep(
+        StepKind.TRIAL, _refuted(about) + _lasting(diagnosis), dict(change), command, told, cost(change)
+    )
     usual = STARTING if diagnosis.stage in _SHORT else LOADING
     return _Option(step, about, decides, max(told or usual, LOOKING))
 
@@ -111,7 +136,9 @@ def _debugging(diagnosis: Diagnosis, found: Sequence[Suspect]) -> _Option | None
     ):
         graphs = _EAGER.get(diagnosis.engine.name, {}) if diagnosis.stage in AFTER_CACHE else {}
         option = _trial(diagnosis, {"CUDA_LAUNCH_BLOCKING": "1", **graphs}, about, DEBUG)
-        return replace(option, step=replace(option.step, why="the error then names the kernel that failed"))
+        return replace(
+            option, step=replace(option.step, why=f"the error then names the kernel that failed{_lasting(diagnosis)}")
+        )
     if failure.class_ is FailureClass.NCCL_TIMEOUT_HANG:
         option = _trial(diagnosis, {"NCCL_DEBUG": "INFO"}, about, DEBUG)
         return replace(
@@ -128,11 +155,15 @@ def _add(options: list[_Option], option: _Option) -> None:
         )
         if same and bool(option.step.change or option.step.command):
             about = tuple(dict.fromkeys((*other.about, *option.about)))
-            why = _refuted(about) if option.step.kind is StepKind.TRIAL else other.step.why
+            why = other.step.why
+            if option.step.kind is StepKind.TRIAL:
+                why = why.replace(_refuted(other.about), _refuted(about))
             options[number] = replace(other, about=about, step=replace(other.step, why=why))
             return
     options.append(option)
 
 
 def _refuted(about: Sequence[Component]) -> str:
+    if tuple(about) == (Component.MEMORY,):
+        return "it works then, or this frees too little, or it is not memory"
     return f"it works then, or it is {'neither' if about[1:] else 'not'} {' nor '.join(about)}"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ruleout.diagnosis.overcome import Overcome
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import SURVIVED, ChosenBy, Diagnosis, Setting
 
@@ -25,10 +26,13 @@ _FIELD = re.compile(r'^\s*"\w+": ')
 _IDLE = re.compile(r"\b[\w-]+['\"]?\s*[=:]\s*['\"]?(?:None|False|null|false|none|off|disabled|)['\"]?(?=[,;)}\]]|\s*$)")
 """A setting that is off. A dump of all settings names what never ran."""
 OFF = frozenset({"", "None", "False", "null", "false", "none", "off", "disabled"})
+_SPECULATIVE = ("speculative_algorithm", "speculative_config")
 _PAIR = re.compile(r"\b\w+['\"]?\s*[=:]\s*\S")
 DUMPED = 4
 """So many fields nobody picks by hand."""
 LONGEST = 2000
+SHORTEST = 12
+"""Letters of a command that no other line has by chance."""
 
 
 class Place(StrEnum):
@@ -67,8 +71,9 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
         said = tuple(Evidence(failure.source, failure.line, part[:LONGEST]) for part in parts if part)
     names = [n for n in (diagnosis.environment.model_type, diagnosis.environment.model) if n and len(n) > 3]
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
-    kept = [e for e in near if not _COMMAND.match(e.text) and (e.source, e.line) not in weightless]
-    kept = _told([e for e in kept if not _BAR.search(e.text)])
+    kept = [e for e in near if not _is_command(e.text, diagnosis) and (e.source, e.line) not in weightless]
+    overcome = Overcome(diagnosis)
+    kept = _told([e for e in kept if not _BAR.search(e.text) and not overcome(e)])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
     values = [(s, s.resolved if s.resolved is not None else s.requested) for s in diagnosis.settings]
     settings = [Evidence(s.source or source, s.line, f"{s.name}={value}") for s, value in values if _is_on(s, value)]
@@ -76,6 +81,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
         settings.append(Evidence(source, 0, diagnosis.command[:LONGEST]))
     ran = diagnosis.environment
     known = [("engine", diagnosis.engine.name), *((name, getattr(ran, name)) for name in ran.__slots__)]
+    known.append(("speculation", "off" if _speculates_not(diagnosis) else ""))
     environment = [Evidence(source, 0, f"{name}={value}") for name, value in known if value]
     return View(
         diagnosis,
@@ -102,6 +108,17 @@ def _warned(diagnosis: Diagnosis) -> list[Evidence]:
     return [
         Evidence(w.source, w.line, w.text) for w in warned if w.why != SURVIVED and (w.weight is None or w.weight > 0)
     ]
+
+
+def _speculates_not(diagnosis: Diagnosis) -> bool:
+    """The log names what would speculate, and that it is off."""
+    values = [s.resolved or s.requested for s in diagnosis.settings if s.name in _SPECULATIVE]
+    return bool(values) and all((value or "") in OFF for value in values) and "speculative" not in diagnosis.command
+
+
+def _is_command(text: str, diagnosis: Diagnosis) -> bool:
+    """What was typed is read as settings: as a line it would say the same again."""
+    return bool(_COMMAND.match(text)) or (len(diagnosis.command) > SHORTEST and diagnosis.command in text)
 
 
 def _is_on(setting: Setting, value: str | None) -> bool:

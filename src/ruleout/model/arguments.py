@@ -19,6 +19,14 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?|-\.\d+")
 
 
+_COMMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?P<comment>(?<!\S)#[^\n]*)", re.DOTALL)
+
+
+def uncommented(command: str) -> str:
+    """A shell command without its comments; a `#` inside of a word or of quotes is none."""
+    return _COMMENT.sub(lambda found: "" if found["comment"] else found[0], command).rstrip()
+
+
 def always(_: str) -> bool:
     """The flag takes a value, whatever it looks like."""
     return True

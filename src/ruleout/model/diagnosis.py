@@ -73,7 +73,10 @@ class EngineId:
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """A stage of the run: where it began, and how many seconds it took where the log's times or words tell."""
+    """A stage of the run: where it began, and how many seconds it took where the log's times or words tell.
+
+    The last before a failure took until then.
+    """
 
     name: Stage | str
     line: int

@@ -12,11 +12,13 @@ answer was empty is often the finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ruleout.model.private import COMMON_NAMES, KINDS, PLACEHOLDER, RULES
 
+SECRETS = ("key", "signature", "token", "password")
+"""The kinds that open doors: nobody wants to see them anywhere, while paths and hosts are needed where they are."""
 _PASSES = 6
 """After how many passes over a text its redaction is held to be complete; two are usual."""
 _SHORTEST = {"token": 6, "password": 6, "key": 12, "user": 5, "host": 4}
@@ -86,7 +88,9 @@ def redact(text: str) -> Redacted:
 class Redactor:
     """Redacts several texts (a log, the command, the environment) with one numbering, so that they can be compared."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Collection[str] = KINDS) -> None:
+        """One that replaces what is of these kinds."""
+        self._kinds = frozenset(kinds)
         self._placeholders: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
         self._last = dict.fromkeys(KINDS, 0)
@@ -113,14 +117,17 @@ class Redactor:
         )
 
     def _pass(self, text: str) -> str:
-        text = _spans(text, _prompts(text), self._placeholder)
-        text = _spans(text, _pem(text), self._placeholder)
+        if "prompt" in self._kinds:
+            text = _spans(text, _prompts(text), self._placeholder)
+        if "key" in self._kinds:
+            text = _spans(text, _pem(text), self._placeholder)
         lowered = text.lower()
         for rule in RULES:
             if rule.needs and not any(need in lowered for need in rule.needs):
                 continue
             matches = (found for found in rule.pattern.finditer(text) if rule.check(found))
-            text = _spans(text, (span for found in matches for span in _groups(found)), self._placeholder)
+            spans = (span for found in matches for span in _groups(found) if span[2] in self._kinds)
+            text = _spans(text, spans, self._placeholder)
         return self._elsewhere(text, 0) if self._words else text
 
     def _placeholder(self, kind: str, original: str) -> str:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from ruleout.model import arguments
 from ruleout.reading.book import Book
 from ruleout.reading.records import Record
 
@@ -21,6 +22,16 @@ _PROGRAM = re.compile(
     r"python3? -m |\b(?:vllm|sglang|lmdeploy|transformers) serve|trtllm-|llama-server|docker run"
     r"|launch_server"
 )
+PROMPT = r"(?:\([\w.\-]+\) ?)*(?:[\w.\-]+@[\w.\-]+(?::\S*)? ?[$#%❯]|\[[\w.\-]+@[\w.\-]+ [^\]]*\] ?[$#%❯]|[$#❯%]|\++) "
+"""What stands before a command: `(venv) me@box:~$`, `[me@box x]#`, a bare sign, or the `+` of a traced script."""
+_PROMPTED = re.compile(rf"^\s*(?:{PROMPT}|[$># ]*)")
+_STARTER = re.compile(r"^(?:exec|nohup|time) +")
+"""Words that change how a command runs, not what."""
+_WRAPPERS = frozenset(
+    {"docker", "podman", "nerdctl", "srun", "mpirun", "mpiexec", "singularity", "apptainer", "kubectl"}
+)
+_OWN = re.compile(r"(?:\S*/)?(?:vllm|sglang|lmdeploy|llama-\w+|trtllm-\w+|transformers|python[\d.]*)")
+_IMAGE = re.compile(r"(?i)[\w.\-/:]*(?:vllm|sglang|lmdeploy|llama|tensorrt)[\w.\-/]*(?::[\w.\-]+)?(?:@sha256:\w+)?")
 _OTHER = re.compile(
     r"(?:sudo )?(?:\S*/)?(?:uv )?(?:pip3?|python3? -m pip|conda|apt|grep|cat|head|tail|less|ls|cd|git|echo|which"
     r"|nvidia-smi)\b"
@@ -33,11 +44,12 @@ _LONGEST = 8000
 
 def typed(book: Book, groups: Mapping[str, str], text: str, line: int) -> None:
     """Read a command line: which engine, which flags. A line that only looks like one says nothing."""
-    command = groups["command"][:_LONGEST]
-    if _OTHER.match(command) and not _PROGRAM.search(command):
+    command = _STARTER.sub("", arguments.uncommented(groups["command"][:_LONGEST]))
+    unsure = _OTHER.match(command) or text.lstrip().startswith("+")  # which `uv` too puts before what it installs
+    if unsure and not _PROGRAM.search(command):
         return
     engine = next((name for name, pattern in _ENGINES if pattern.search(command)), "")
-    if not engine and not (text.lstrip()[:1] in "$❯" and " -" in command):
+    if not engine and not (text.lstrip()[:1] in ("$", "❯") and " -" in command):
         return
     if engine:
         book.recognised(engine, 3)
@@ -54,12 +66,12 @@ def continued(book: Book, records: Sequence[Record]) -> None:
     parts: list[str] = []
     begin = 0
     for record in records:
-        text = record.raw.strip()
+        text = arguments.uncommented(record.raw.strip())
         begin = begin if parts else record.line
         if text.endswith("\\"):
             parts.append(text[:-1].strip())
         elif parts:
-            command = " ".join((*parts, text)).lstrip("$># ")
+            command = _PROMPTED.sub("", " ".join((*parts, text)))
             if _PROGRAM.search(command):
                 book.command = ""
                 typed(book, {"command": command}, command, begin)
@@ -76,6 +88,11 @@ def flags(command: str) -> dict[str, str]:
     except ValueError:
         words = command.split()
     found: dict[str, str] = {}
+    begin = _beginning(words)
+    for word in words[:begin]:
+        if _VARIABLE.match(word):
+            found.setdefault(*word.split("=", 1))
+    words = words[begin:]
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if _VARIABLE.match(word):
             name, _, value = word.partition("=")
@@ -88,3 +105,17 @@ def flags(command: str) -> dict[str, str]:
             value = "True" if bare else following
         found.setdefault(name.replace("-", "_"), value)
     return found
+
+
+def _beginning(words: Sequence[str]) -> int:
+    """Where the engine's own command begins: what a container or a scheduler is told before is no setting of it."""
+    outer = next((n for n, word in enumerate(words) if arguments.program(word) in _WRAPPERS), None)
+    if outer is None:
+        return 0
+    rest = range(outer + 1, len(words))
+    own = next((n for n in rest if _OWN.fullmatch(words[n])), None)
+    if own is not None:
+        return own
+    before = ("-v", "--volume", "-e", "--env", "--name", "-w", "--mount", "--network", "--hostname")
+    images = (n for n in rest if _IMAGE.fullmatch(words[n]) and words[n - 1] not in before and words[n][0] not in "-/")
+    return next(images, outer)

@@ -106,7 +106,7 @@ def read_part(source: Path | Stream, name: str) -> Part:
             reader.chunk(chunk)
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated
-    reader.failures.finish()
+    reader.finish()
     facts, time = _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
     return Part(facts, time, look(reader, facts.failure, name), launch_of(reader))
 
@@ -148,7 +148,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             EngineId(engine, book.version.get(engine)),
             judged.outcome,
             stage,
-            timeline.finished(source.name),
+            timeline.finished(source.name, time),
             failure,
             environment_of(book, excerpt=reader.lines <= EXCERPT),
             book.all(source.name),

@@ -108,6 +108,14 @@ class FactsReader(LogReader):
         if self._line(number, data, chunk, position) and len(self._dull) < _DULL:
             self._dull.add(shape)
 
+    def finish(self) -> None:
+        """The log ends here, and with it what was still being told."""
+        known = len(self.failures.candidates)
+        self.failures.finish()
+        found = self.failures.candidates
+        if len(found) > known and (time := self._time(self.tail, len(self.tail))):
+            self.times[found[-1].start] = time
+
     def _line(self, number: int, data: bytes, chunk: bytes, position: int) -> bool:
         """Read one line; whether it has changed nothing, nor would another like it."""
         before, read, told = self.failures.state, record(number, data), False

@@ -29,6 +29,7 @@ class Timeline:
     current: Stage = Stage.UNKNOWN
     line: int = 0
     _times: list[float | None] = field(default_factory=list)
+    _stamp: float | None = None
     _told: dict[int, float] = field(default_factory=dict)
 
     def mark(self, stage: Stage, line: int, text: str) -> None:
@@ -37,6 +38,9 @@ class Timeline:
         if self.current is Stage.WARMUP and stage in SERVING and Stage.READY not in began:
             return  # its own first request is what the engine warms up with
         time = seconds(text)
+        self._stamp = time if time is not None else self._stamp
+        if time is None and stage in SERVING:
+            time = self._stamp  # access logs bear none; the last before is the nearest that is known
         if stage not in began:
             self.spans.append(StageSpan(stage, line))
             self._times.append(time)
@@ -47,12 +51,16 @@ class Timeline:
             self._told[index] = max(value, self._told.get(index, 0.0))
         self.current, self.line = stage, line
 
-    def finished(self, source: str) -> tuple[StageSpan, ...]:
-        """The spans with their seconds: by the engine's own word, else until the next stage on the same clock."""
+    def finished(self, source: str, end: float | None = None) -> tuple[StageSpan, ...]:
+        """The spans with their seconds: by the engine's own word, else until the next stage on the same clock.
+
+        Args:
+            end: when the failure was reported; the last stage went on until then.
+        """
         found = []
         for index, span in enumerate(self.spans):
             begin = self._times[index]
-            later = [time for time in self._times[index + 1 :] if time is not None]
+            later = [time for time in (*self._times[index + 1 :], end) if time is not None]
             took = self._told.get(index)
             if took is None and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
                 took = round(later[0] - begin, 3)

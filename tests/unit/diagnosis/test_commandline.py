@@ -78,3 +78,8 @@ def test_a_prompt_and_continued_lines_are_no_part_of_it() -> None:
     assert changed(SGLANG, {"--kv-cache-dtype": "bf16"}) == (
         "python3 -m sglang.launch_server --model-path /m --tp 8 --kv-cache-dtype bf16"
     )
+
+
+def test_a_change_does_not_end_up_in_a_comment() -> None:
+    assert changed("vllm serve m --tp 8 # was 4", {"--tp": "2"}) == "vllm serve m --tp 2"
+    assert changed("vllm serve m --x 'a # b' --y a#b", {"--tp": "2"}) == "vllm serve m --x 'a # b' --y a#b --tp 2"

@@ -27,8 +27,17 @@ def suspects(folder: Path, rest: str) -> dict[Component, float]:
 
 
 def test_what_is_off_is_as_if_it_were_not_there(tmp_path: Path) -> None:
-    off = "speculative_algorithm=None, moe_a2a_backend='none', quantization=None"
+    off = "moe_a2a_backend='none', quantization=None, page_size=1"
     assert suspects(tmp_path, off) == suspects(tmp_path, "page_size=1, watchdog_timeout=300, dp_size=1")
+
+
+def test_what_is_known_to_be_off_is_not_suspected_and_leaves_the_others_their_order(tmp_path: Path) -> None:
+    unknown = suspects(tmp_path, "page_size=1, watchdog_timeout=300, dp_size=1")
+    known = suspects(tmp_path, "speculative_algorithm=None, page_size=1")
+    assert Component.SPEC_DECODE in unknown
+    assert Component.SPEC_DECODE not in known
+    rest = [c for c in unknown if c is not Component.SPEC_DECODE]
+    assert list(known)[: len(rest)] == rest
 
 
 def test_what_is_on_is_a_clue(tmp_path: Path) -> None:

@@ -104,7 +104,8 @@ def test_every_component_has_its_words_and_every_clue_moves_one() -> None:
     assert set(COMPONENTS) == set(Component)
     for clue in CLUES:
         assert clue.says
-        assert any((weight > 0) != clue.absent for weight in clue.weights.values())
+        assert any(clue.weights.values())  # up, or down
+        assert not clue.absent or all(weight < 0 for weight in clue.weights.values())
 
 
 def test_progress_bars_and_dumped_configurations_are_no_clues(tmp_path: Path) -> None:
@@ -116,3 +117,28 @@ def test_progress_bars_and_dumped_configurations_are_no_clues(tmp_path: Path) ->
     assert [(s.component, s.probability) for s in noisy] == [(s.component, s.probability) for s in plain]
     picked = told(f'  "rope_theta": 1,\n{error}', tmp_path).suspects
     assert [(s.component, s.probability) for s in picked] != [(s.component, s.probability) for s in plain]
+
+
+SERVER_ARGS = (
+    "[2025-03-03 08:00:01] server_args=ServerArgs(model_path='acme/7B', tp_size=1, speculative_algorithm={spec})\n"
+    "[2025-03-03 08:00:20 TP0] Decode batch. #running-req: 5, #token: 9121\n"
+    "[2025-03-03 08:00:30 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
+    "RuntimeError: CUDA error: an illegal memory access was encountered"
+)
+
+
+def test_what_was_off_or_alone_is_hardly_suspected(tmp_path: Path) -> None:
+    off = {s.component: s.probability for s in told(SERVER_ARGS.format(spec="None"), tmp_path).suspects}
+    assert off.get(Component.SPEC_DECODE, 0.0) < 0.02
+    assert off.get(Component.ALLREDUCE, 0.0) < 0.02
+    on = {s.component: s.probability for s in told(SERVER_ARGS.format(spec="'EAGLE'"), tmp_path).suspects}
+    assert on[Component.SPEC_DECODE] > 0.2
+
+
+def test_a_line_that_every_start_prints_does_not_accuse_the_all_reduce(tmp_path: Path) -> None:
+    line = "[2025-03-03 08:00:10 TP0] Registering 99 cuda graph addresses\n"
+    text = SERVER_ARGS.format(spec="None").replace("tp_size=1", "tp_size=2")
+    with_it = told(text.replace("\n", f"\n{line}", 1), tmp_path)
+    assert {s.component: s.rule for s in with_it.suspects} == {
+        s.component: s.rule for s in told(text, tmp_path).suspects
+    }

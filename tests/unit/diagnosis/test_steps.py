@@ -137,7 +137,7 @@ def test_speculation_is_taken_away_with_all_of_its_flags() -> None:
     [
         ("the estimated maximum model length is 4096", {"--max-model-len": "4096"}),
         ("the estimated maximum model length is 12", {}),
-        ("too little", {"--max-model-len": "20000"}),
+        ("too little memory for the KV cache", {"--max-model-len": "20000"}),
     ],
 )
 def test_memory_is_made_by_the_figures_of_the_run(text: str, wanted: dict[str, str]) -> None:
@@ -218,3 +218,113 @@ def test_what_is_behind_a_rule_and_what_its_change_costs_are_told(tmp_path: Path
     assert first.rule == "fp8-kv-refused"
     assert first.behind
     assert "half" in str(first.fix["cost"])
+
+
+LATE_FAULT = (
+    "[2025-03-03 08:00:01] server_args=ServerArgs(model_path='acme/Small-7B', tp_size=2, device='cuda')\n"
+    "[2025-03-03 08:00:05 TP0] Load weight begin. avail mem=78.11 GB\n"
+    "[2025-03-03 08:00:38] The server is fired up and ready to roll!\n"
+    "[2025-03-03 08:01:00 TP0] Prefill batch. #new-seq: 4, #new-token: 8192, #cached-token: 12\n"
+    "[2025-03-03 08:01:02 TP0] Decode batch. #running-req: 5, #token: 9121, token usage: 0.03\n"
+    "[2025-03-03 {time} TP1] Scheduler hit an exception: Traceback (most recent call last):\n"
+    '  File "/acme/sglang/srt/managers/scheduler.py", line 2300, in event_loop_overlap\n'
+    "    self.step()\n"
+    "RuntimeError: CUDA error: an illegal memory access was encountered"
+)
+
+
+def test_a_failure_after_hours_takes_trials_of_hours_and_says_so(tmp_path: Path) -> None:
+    late = [s for s in told(LATE_FAULT.format(time="11:01:02"), tmp_path).next if s.kind is StepKind.TRIAL]
+    assert late
+    assert all(step.minutes is not None and step.minutes > 180 for step in late)
+    assert all("must last longer than 3 h 0 min" in step.why for step in late)
+    soon = [s for s in told(LATE_FAULT.format(time="08:01:04"), tmp_path).next if s.kind is StepKind.TRIAL]
+    assert soon
+    assert all(step.minutes is not None and step.minutes < 2 and "must last" not in step.why for step in soon)
+
+
+def test_serving_that_only_an_access_log_without_times_shows_counts_too(tmp_path: Path) -> None:
+    found = told(
+        "INFO 03-03 08:00:01 [api_server.py:12] vLLM API server version 0.13.0\n"
+        "INFO 03-03 08:00:20 [gpu_model_runner.py:3] Graph capturing finished in 9 secs, took 0.81 GiB\n"
+        "INFO:     Application startup complete.\n"
+        'INFO:     10.0.0.9:1 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+        "ERROR 03-03 11:10:12 [core.py:82] EngineCore encountered a fatal error.\n"
+        "ERROR 03-03 11:10:12 [core.py:82] Traceback (most recent call last):\n"
+        'ERROR 03-03 11:10:12 [core.py:82]   File "/acme/vllm/v1/engine/core.py", line 3, in run_busy_loop\n'
+        "ERROR 03-03 11:10:12 [core.py:82] RuntimeError: CUDA error: an illegal memory access was encountered",
+        tmp_path,
+    )
+    assert any("must last longer than 3 h" in step.why for step in found.next)
+
+
+def vllm(version: str, **more: object) -> Diagnosis:
+    return replace(RUN, engine=EngineId("vllm", version), settings=(), **more)  # type: ignore[arg-type]
+
+
+def test_no_flag_and_no_level_is_proposed_that_the_release_lacks() -> None:
+    for version, wanted in (
+        ("0.6.3", {}),
+        ("0.9.1", {"--no-enable-prefix-caching": ""}),
+        ("0.13.0", {"--no-enable-prefix-caching": "", "--no-async-scheduling": ""}),
+    ):
+        assert alternative(vllm(version), suspect(C.SCHEDULER, 0.5)) == wanted
+    old = replace(RUN, engine=EngineId("sglang", "0.4.6.post5"))
+    assert alternative(old, suspect(C.MOE_RUNNER, 0.5)) == {}
+    assert alternative(old, suspect(C.KV_CACHE_DTYPE, 0.5)) == {"--kv-cache-dtype": "auto"}
+    assert alternative(vllm("0.9.2"), suspect(C.KV_CACHE_DTYPE, 0.5)) == {"--kv-cache-dtype": "auto"}
+
+
+def test_auto_is_the_model_s_own_type_unless_its_weights_or_its_attention_say_other() -> None:
+    auto = replace(RUN, settings=(Setting("kv_cache_dtype", None, "auto", None, 3),))
+    assert alternative(auto, suspect(C.KV_CACHE_DTYPE, 0.5)) == {}
+    for ran in (Environment(quantization="modelopt_fp4"), Environment(model_type="deepseek_v32")):
+        changed = alternative(replace(auto, environment=ran), suspect(C.KV_CACHE_DTYPE, 0.5))
+        assert changed == {"--kv-cache-dtype": "bf16"}
+
+
+def out_of_memory(class_: FailureClass = F.OOM, text: str = "CUDA out of memory", **more: object) -> Diagnosis:
+    failure = DiagnosedFailure(class_, "s", text, 50, text=text)
+    share = Setting("gpu_memory_utilization", "0.75", None, ChosenBy.USER, 1)
+    batch = Setting("max_num_batched_tokens", None, "8192", ChosenBy.ENGINE, 1)
+    length = Setting("max_model_len", None, "40000", ChosenBy.ENGINE, 1)
+    run = replace(RUN, engine=EngineId("vllm", "0.15.0"), failure=failure, settings=(share, batch, length))
+    return replace(run, **more)  # type: ignore[arg-type]
+
+
+def test_memory_is_taken_from_what_holds_it_at_that_stage() -> None:
+    weights = StageSpan(Stage.WEIGHT_LOAD, 10, 5.0)
+    early = out_of_memory(stage=Stage.KERNEL_COMPILE, stages=(weights, StageSpan(Stage.KERNEL_COMPILE, 20)))
+    assert alternative(early, suspect(C.MEMORY, 0.5)) == {"--max-num-batched-tokens": "4096"}
+    late = out_of_memory(stages=(weights, StageSpan(Stage.KV_CACHE_ALLOC, 20), StageSpan(Stage.DECODE, 30)))
+    assert alternative(late, suspect(C.MEMORY, 0.5)) == {"--gpu-memory-utilization": "0.65"}
+    assert alternative(out_of_memory(stage=Stage.WEIGHT_LOAD), suspect(C.MEMORY, 0.5)) == {}
+    assert alternative(out_of_memory(F.HOST_OOM_KILL, "Killed"), suspect(C.MEMORY, 0.5)) == {}  # the host's memory
+
+
+def test_a_cache_of_so_many_bytes_is_no_matter_of_the_length() -> None:
+    given = Setting("kv_cache_memory_bytes", "100000", None, ChosenBy.USER, 1)
+    run = out_of_memory(text="No available memory for the cache blocks", stage=Stage.KV_CACHE_ALLOC, settings=(given,))
+    assert alternative(run, suspect(C.MEMORY, 0.5)) == {"--kv-cache-memory-bytes": "absent"}
+
+
+def test_a_trial_for_memory_does_not_claim_to_refute_it() -> None:
+    late = out_of_memory(stages=(StageSpan(Stage.KV_CACHE_ALLOC, 20), StageSpan(Stage.DECODE, 30)))
+    trial = next(s for s in steps(view(late), [suspect(C.MEMORY, 0.9)]) if s.kind is StepKind.TRIAL)
+    assert "frees too little" in trial.why
+
+
+def test_nothing_is_changed_that_computes_later_than_the_failure() -> None:
+    joining = replace(RUN, stage=Stage.DISTRIBUTED_INIT)
+    for component in (C.SCHEDULER, C.ATTENTION_BACKEND, C.CUDA_GRAPH):
+        assert alternative(joining, suspect(component, 0.5)) == {}
+    assert alternative(joining, suspect(C.ALLREDUCE, 0.5)) == {"--disable-custom-all-reduce": ""}
+    assert RUN.failure
+    loading = replace(RUN, stage=Stage.WEIGHT_LOAD, failure=replace(RUN.failure, exception="KeyError"))
+    assert alternative(loading, suspect(C.ATTENTION_BACKEND, 0.5)) == {}
+
+
+def test_a_broken_gpu_is_looked_at_before_anything_is_changed(tmp_path: Path) -> None:
+    found = told("torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered", tmp_path)
+    assert found.suspects[0].rule == "gpu-memory-uncorrectable"
+    assert "nvidia-smi -q" in found.next[0].command

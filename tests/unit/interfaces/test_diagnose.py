@@ -288,7 +288,7 @@ def test_suspects_come_right_after_the_failure_and_add_up() -> None:
 
 def test_nothing_that_would_move_a_terminal_is_printed() -> None:
     assert printable("a\x1b[2Jb\x07\x9bc\u202e", "utf-8") == "a [2Jb  c "
-    assert printable("✗ ok", "ascii") == "? ok"
+    assert printable("✗ 中 ok", "ascii") == "x ? ok"
 
 
 @pytest.mark.parametrize("log", ["", "/dev/zero", "/dev/urandom", "/dev/full"])
@@ -374,3 +374,41 @@ def test_what_was_asked_for_and_refused_comes_first_and_names_come_last() -> Non
     begin = next(n for n, row in enumerate(rows) if row.startswith("Engine's own choice"))
     assert "attention_backend: asked for FLASH_ATTN, refused   line 38" in rows[begin]
     assert "cudagraph_mode = NONE" in rows[begin + 1]
+
+
+def test_an_ascii_terminal_does_not_show_a_crash_as_unknown() -> None:
+    assert printable("✗ Crashed … › decode", "ascii") == "x Crashed .. > decode"
+    assert printable("✓ Healthy", "ascii").startswith("+ ")
+    assert printable("✗ Crashed", "utf-8") == "✗ Crashed"
+
+
+def test_an_interrupted_reading_does_not_speak_of_what_was_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ruleout.reading.runs.read_runs", interrupted)
+    assert run(["diagnose", str(CRASH)]) == 130
+    assert capsys.readouterr().err.split("\n")[:2] == ["ruleout: interrupted", "  Nothing was started."]
+
+
+def test_the_columns_of_the_rules_are_as_wide_as_the_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "list"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    column = max(row.index(" ") for row in rows) + 1
+    assert all(row[column - 1] == " " and row[column] != " " for row in rows)
+
+
+def test_a_secret_of_the_command_is_nowhere_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    secret = "hf_" + "QwErTyUiOpAsDfGhJk"
+    log = tmp_path / "server.log"
+    log.write_text(
+        f"$ docker run --rm -e HF_TOKEN={secret} acme/vllm:v1 vllm serve /m --enforce-eager\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    )
+    for more in (["--json"], []):
+        assert run(["diagnose", *more, str(log)]) == 0
+        shown = capsys.readouterr().out
+        assert secret not in shown
+        assert "docker run" in shown or not more

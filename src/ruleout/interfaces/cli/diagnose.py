@@ -31,6 +31,7 @@ def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, gen
     varied and what never was. Nothing is launched and nothing leaves this machine.
     """
     from ruleout.report.diagnosis import diagnosis_document
+    from ruleout.report.secretless import secretless
 
     found, copies = _read(logs)
     goods: list[Run] = []
@@ -48,6 +49,7 @@ def diagnose(logs: tuple[str, ...], against: tuple[str, ...], as_json: bool, gen
         from ruleout.diagnosis.diagnose import diagnosed
 
         diagnosis = diagnosed(found[0].diagnosis, found[0].near, found[0].lines, rules=not generic)
+    diagnosis, story = secretless(diagnosis, story)
     if as_json:
         from ruleout.interfaces.cli.streams import tell_json
 

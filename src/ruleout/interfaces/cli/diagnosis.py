@@ -29,6 +29,8 @@ SCREEN = 23
 """Rows of the answer on a terminal of 80 columns, one left for the prompt."""
 FIRST = 10
 """Rows within which the first step stands on a terminal of 80 columns: who reads no further knows what to do."""
+_PLAIN = str.maketrans({"✓": "+", "✗": "x", "·": "-", "›": ">", "…": "..", "×": "x", "\N{NO-BREAK SPACE}": " "})
+"""Our own signs where a terminal has none: `?` means that it is not known how a run ended."""
 _BUILD = re.compile(r"(?<=\d)\+\w+(?:\.\w+)*|(?<=· )[\w.-]+/")
 """What a head can spare: from which checkout a release was built, and whose repository a model is of."""
 
@@ -132,7 +134,10 @@ def _why(diagnosis: Diagnosis, width: int, plan: _Plan) -> list[Row]:
 def printable(text: str, encoding: str) -> str:
     """What a terminal shows as it is: no control characters, nothing that its encoding lacks."""
     text = "".join(c if c.isprintable() else " " for c in text)
-    return text.encode(encoding, "replace").decode(encoding)
+    try:
+        return text.encode(encoding).decode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
 
 
 def _head(diagnosis: Diagnosis, width: int, rows: int, story: Story | None) -> list[str]:

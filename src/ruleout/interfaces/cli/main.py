@@ -15,6 +15,8 @@ from ruleout.interfaces.cli.verbs import Verbs
 from ruleout.model.errors import RuleoutError
 
 EXIT_DEFECT, EXIT_INTERRUPTED = 3, 130
+_READING = frozenset({"diagnose", "rules", "status", "findings", "report"})
+"""Verbs that only read what is there."""
 AS_ORACLE = {2: 129}
 """`check` exits 128 and more without a result; 128 + 2 would read as interrupted."""
 
@@ -79,7 +81,9 @@ def _run(arguments: list[str]) -> int:
         hear_no_more()
         if sys.stderr.isatty():
             tell_progress("")  # behind the terminal's own ^C
-        tell_error("interrupted", "What was started is stopped; what was learnt is kept.")
+        verb = next((argument for argument in arguments if not argument.startswith("-")), "")
+        started = "What was started is stopped; what was learnt is kept."
+        tell_error("interrupted", "Nothing was started." if verb in _READING else started)
         return EXIT_INTERRUPTED
     except FileNotFoundError as problem:
         where = problem.filename or "the current folder"

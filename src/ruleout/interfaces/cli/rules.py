@@ -32,7 +32,10 @@ def list_(as_json: bool) -> int:
     found = sorted(catalogue(), key=lambda rule: rule.id)
     if as_json:
         return _json([_document(rule) for rule in found])
-    _say(f"{rule.id:<34} {rule.component:<21} {rule.title}" for rule in found)
+    ids, components = (
+        max(len(text) for text in texts) for texts in zip(*((r.id, r.component) for r in found), strict=True)
+    )
+    _say(f"{rule.id:<{ids}} {rule.component:<{components}} {rule.title}" for rule in found)
     return 0
 
 

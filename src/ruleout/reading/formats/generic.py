@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ruleout.model import Stage
 from ruleout.reading.book import Book
-from ruleout.reading.commands import typed
+from ruleout.reading.commands import PROMPT, typed
 from ruleout.reading.formats.anyones import LISTS, SETTINGS
 from ruleout.reading.formats.base import Format, Says, Taken, environment
 
@@ -52,10 +52,10 @@ GENERIC = Format(
         (Stage.SHUTDOWN, r"^INFO: +Shutting down"),
     ),
     says=(
-        Says(r"^\s*(?:\$|#|❯|%) (?P<command>.*\S)", typed, 20),
+        Says(rf"^\s*{PROMPT}(?P<command>.*\S)", typed, 20),
         Says(
-            r"^(?P<command>(?:[A-Z_]+=\S+ )*(?:python3? -m \w[\w.]+|vllm serve|sglang serve|trtllm-serve"
-            r"|llama-server|lmdeploy serve|transformers serve) .*-.*)",
+            r"^(?:(?:nohup|exec) )?(?P<command>(?:[A-Z_]+=\S+ )*(?:python3? -m \w[\w.]+|vllm serve|sglang serve"
+            r"|trtllm-serve|llama-server|lmdeploy serve|transformers serve) .*-.*)",
             typed,
             20,
         ),
