@@ -22,6 +22,7 @@ from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
 from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
+from ruleout.reading.pastes import pasted
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
 from ruleout.reading.records import record
@@ -95,7 +96,7 @@ def read_part(source: Path | Stream, name: str) -> Part:
     """Read one log. Raises OSError when it cannot be read."""
     reader, size, complete, truncated = FactsReader(), 0, True, False
     with opened(source) as stream:
-        for chunk in chunks(stream):
+        for chunk in pasted(chunks(stream)):
             reader.chunk(chunk)
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated

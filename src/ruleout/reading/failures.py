@@ -263,6 +263,8 @@ def _cut(member: Raised, block: Block) -> Spotted:
 def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:
     """The failure and its consequences, in the order of their lines, each kind of consequence once."""
     possible = [c for c in candidates if c.weight is not Weight.CONSEQUENCE]
+    if not possible:  # of an excerpt, perhaps only the line is left in which a process says that it dies
+        possible = [c for c in candidates if _DIES.search(c.text)]
     if not possible:
         return None, []
     chosen = min(possible, key=lambda c: (c.weight, c.start))

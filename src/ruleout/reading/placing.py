@@ -29,14 +29,14 @@ _FIELD = re.compile(r"^\d+ validation errors? for \w+")
 _COMMAND = re.compile(r"^\s*[$>#] ")
 """A typed command names settings of every stage, and speaks of none."""
 _BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
-_RANK = re.compile(r"\b(?:TP|[Rr]ank ?|RANK |Worker_TP|Worker-|VllmWorker-)(\d+)")
+_RANK = re.compile(r"\b(?:TP|[Rr]ank[ =]?|RANK |Worker_TP|Worker-|VllmWorker-)(\d+)")
 _ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
 
 
 def rank_number(process: str) -> int | None:
-    """The number of the rank that a prefix tells: its tensor-parallel one, if it tells several."""
-    found = _RANK.search(process) or _ANY_RANK.search(process)
-    return int(found[1]) if found else None
+    """The number of the rank that a prefix tells: its tensor-parallel one, or the innermost, if it tells several."""
+    found = _RANK.findall(process) or _ANY_RANK.findall(process)[:1]
+    return int(found[-1]) if found else None
 
 
 def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
