@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import SURVIVED, DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource, LogWarning
+from ruleout.reading import restarts
 from ruleout.reading.commands import continued
 from ruleout.reading.facts import KEPT, FactsReader
 from ruleout.reading.failures import first
@@ -26,6 +27,7 @@ from ruleout.reading.pastes import pasted
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
 from ruleout.reading.records import record
+from ruleout.reading.restarts import Launches
 from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted
@@ -94,15 +96,34 @@ def joined(parts: Sequence[Part]) -> Run:
 
 def read_part(source: Path | Stream, name: str) -> Part:
     """Read one log. Raises OSError when it cannot be read."""
-    reader, size, complete, truncated = FactsReader(), 0, True, False
+    launches, size, complete, truncated = Launches(), 0, True, False
     with opened(source) as stream:
         for chunk in pasted(chunks(stream)):
-            reader.chunk(chunk)
+            launches.chunk(chunk)
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated
-    reader.failures.finish()
-    facts, time = _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
-    return Part(facts, time, look(reader, facts.failure, name), launch_of(reader))
+    log = LogSource(name, launches.readers[-1].lines, size, truncated or not complete)
+    return _whole([_part(reader, log) for reader in launches.readers])
+
+
+def _part(reader: FactsReader, log: LogSource) -> Part:
+    reader.finish()
+    facts, time = _facts(reader, log)
+    return Part(facts, time, look(reader, facts.failure, log.name), launch_of(reader))
+
+
+def _whole(parts: Sequence[Part]) -> Part:
+    """What a log says that holds so many launches."""
+    if len(parts) == 1:
+        return parts[0]
+    facts, launches = [part.facts for part in parts], [part.launch for part in parts]
+    if restarts.ranks(launches):
+        found = replace(merged([(part.facts, part.time) for part in parts]), sources=facts[-1].sources)
+        line = found.failure.line if found.failure else 0
+        number = next((n for n, told in enumerate(facts) if told.failure and told.failure.line == line), 0)
+    else:
+        found, number = restarts.told(facts), restarts.chosen(facts)
+    return Part(found, parts[number].time, parts[number].look, restarts.joined(launches, number))
 
 
 def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:
@@ -117,7 +138,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     survived += [c for c in handled(candidates, (r.text for r in reader.head)) if c not in survived]
     chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
-    silent = of_silence(timeline, reader.tail, engine, reader.lines, reader.lives.last < reader.failures.interrupted)
+    silent = of_silence(timeline, reader.tail, engine, reader.read, reader.lives.last < reader.failures.interrupted)
     if not chosen and silent.outcome is LogOutcome.STOPPED:
         chosen, rest = first(of_requests(survived))
         survived = [c for c in survived if c.start != (chosen and chosen.start)]
@@ -142,7 +163,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             stage,
             timeline.finished(source.name),
             failure,
-            environment_of(book, excerpt=reader.lines <= EXCERPT),
+            environment_of(book, excerpt=reader.read <= EXCERPT),
             book.all(source.name),
             tuple(replace(w, source=source.name) for w in (*_recovered(survived), *reader.warnings.found)),
             unexplained=1.0 if failure else 0.0,
@@ -165,9 +186,9 @@ def _infer(reader: FactsReader, judged: Judged) -> Inferred | None:
     """What a log without a failing line tells of a failure. A run that was stopped in order has none."""
     if judged.outcome is LogOutcome.STOPPED:
         return None
-    excerpt = reader.lines <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
+    excerpt = reader.read <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
     records = list(reader.head)
-    if reader.lines > len(records):
+    if reader.read > len(records):
         tail = reader.tail[reader.tail.find(b"\n") + 1 :].split(b"\n")[-50:]
         records += [record(reader.lines - len(tail) + index + 1, data) for index, data in enumerate(tail)]
     return infer(records, reader.timeline.current, excerpt=excerpt)

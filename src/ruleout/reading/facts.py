@@ -23,7 +23,7 @@ from ruleout.reading.spotted import Spotted
 from ruleout.reading.stages import StagePatterns
 from ruleout.reading.survival import Lives
 from ruleout.reading.timeline import SERVING, Timeline
-from ruleout.reading.times import seconds
+from ruleout.reading.times import has_year, in_year, seconds
 from ruleout.reading.triggers import FAILURES, Searching, Trigger, compiled
 from ruleout.reading.warnings import LOOKED_AT, TRIGGER, Warnings
 
@@ -57,12 +57,15 @@ class _Watched:
 class FactsReader(LogReader):
     """Goes through the chunks of a log."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
+        """Args: before: lines of the file above those that are read."""
         super().__init__(StagePatterns({}))
+        self.lines = self.before = before
         self.book, self.timeline, self.warnings = Book(), Timeline(), Warnings()
         self.head: list[Record] = []
         self.tail = b""
-        self.last_time: float | None = None
+        self.clock: float | None = None
+        """The first time of the head that has a year, by which the year of others is known."""
         self.times: dict[int, float] = {}
         self.lives = Lives()
         self.kept: dict[int, Record] = {}
@@ -72,15 +75,29 @@ class FactsReader(LogReader):
         self._watched = list(_watched())
         self._rebuild()
 
+    @property
+    def read(self) -> int:
+        """How many lines were read."""
+        return self.lines - self.before
+
     def chunk(self, chunk: bytes) -> None:
         """Read a chunk of whole lines."""
-        if self.lines < HEAD_LINES and self._head_bytes < HEAD_BYTES:
-            for number, data in enumerate(chunk[:HEAD_BYTES].split(b"\n")[: HEAD_LINES - self.lines], self.lines + 1):
+        if self.read < HEAD_LINES and self._head_bytes < HEAD_BYTES:
+            for number, data in enumerate(chunk[:HEAD_BYTES].split(b"\n")[: HEAD_LINES - self.read], self.lines + 1):
                 self.head.append(record(number, data))
                 self._head_bytes += len(data)
+            self.clock = next((t for r in self.head if (t := seconds(r.raw)) is not None and has_year(t)), None)
         super().chunk(chunk)
         self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
         self.lives.look(chunk[-TAIL:], self.lines)
+
+    def finish(self) -> None:
+        """The log is over."""
+        known = len(self.failures.candidates)
+        self.failures.finish()
+        for found in self.failures.candidates[known:]:
+            if (time := self._time(self.tail, len(self.tail))) is not None:
+                self.times[found.start] = time
 
     def line(self, number: int, data: bytes, chunk: bytes, position: int) -> None:
         """Read one line, which is at that position of its chunk, unless one just like it has changed nothing."""
@@ -183,7 +200,7 @@ class FactsReader(LogReader):
         end = chunk.find(b"\n", position)
         for line in reversed(chunk[max(0, position - 8192) : end if end > 0 else None].split(b"\n")):
             if (time := seconds(line[:200].decode("utf-8", "replace"))) is not None:
-                return time
+                return in_year(time, self.clock)
         return None
 
 

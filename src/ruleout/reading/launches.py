@@ -14,7 +14,7 @@ from itertools import chain
 from ruleout.model import Stage
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.placing import rank_number
-from ruleout.reading.times import seconds
+from ruleout.reading.times import in_year, seconds
 
 _DATED = 900_000_000.0
 """Seconds above which a clock has a date: others begin anew with each day or each start, and compare to nothing."""
@@ -61,7 +61,9 @@ class Launch:
         """One was over before the other began."""
         if self.span is None or other.span is None:
             return False
-        return self.span[1] < other.span[0] or other.span[1] < self.span[0]
+        begin, end = (in_year(time, other.span[0]) for time in self.span)
+        first, last = (in_year(time, begin) for time in other.span)
+        return end < first or last < begin
 
     def overlaps(self, other: Launch) -> bool:
         """Both have clocks with dates, and were running at the same time."""
@@ -86,7 +88,7 @@ def launch_of(reader: FactsReader) -> Launch:
     mark = hashlib.sha256(str(reader.lines).encode())
     for data in chain((r.raw.encode("utf-8", "replace") for r in reader.head), (reader.tail,)):
         mark.update(data)
-    span = None if first is None or last is None else (first, last)
+    span = None if first is None or last is None else (in_year(first, reader.clock), in_year(last, reader.clock))
     engine = reader.book.engine
     served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
     return Launch(engine, reader.book.version.get(engine), settings, span, served, ranks, mark.hexdigest())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 HEAD, HEAD_BYTES = 200, 1 << 16
 """Lines and bytes over which it is decided."""
@@ -79,7 +80,7 @@ def _before(lines: Sequence[bytes]) -> Undo | None:
 
 def _counted(lines: Sequence[bytes]) -> bool:
     numbers = [int(found[1]) for line in lines if (found := _NUMBERED.match(line))]
-    pairs = list(zip(numbers, numbers[1:], strict=False))
+    pairs = list(pairwise(numbers))
     if len(numbers) < max(3, _SHARE * len(lines)) or not pairs:
         return False
     grows = sum(one < other for one, other in pairs)

@@ -46,7 +46,7 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
         chosen = replace(chosen, class_=F.HOST_OOM_KILL)
     if _FIELD.match(chosen.message) and (more := next((r.text for r in reader.head if r.line == chosen.line + 1), "")):
         chosen = replace(chosen, class_=classify(chosen.exception, more.strip()))
-    if chosen.class_ is F.OTHER and reader.lines <= EXCERPT:
+    if chosen.class_ is F.OTHER and reader.read <= EXCERPT:
         around = " ".join(record.text for record in reader.head if record.line != chosen.line)
         chosen = replace(chosen, class_=classify(chosen.exception, chosen.message, context=around))
     of_nan = chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message
@@ -57,7 +57,7 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
         if earlier:
             line, text = earlier[0].line, earlier[0].text
             return replace(chosen, class_=F.MISSING_SYMBOL, line=line, start=line, text=text, message=text, frames=())
-        if reader.lines <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
+        if reader.read <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
             return replace(chosen, class_=F.MISSING_SYMBOL)
     return chosen
 
@@ -75,7 +75,7 @@ def place(chosen: Spotted, reader: FactsReader) -> Stage:
     if begun is S.READY:
         return _ready(chosen, frames)
     words = None if chosen.asynchronous and frames else of_words(told)
-    if reader.lines > EXCERPT or begun is not S.UNKNOWN:
+    if reader.read > EXCERPT or begun is not S.UNKNOWN:
         return _of_log(chosen, begun, frames, words)
     return _settled(chosen, frames, words, _near(chosen, reader))
 
