@@ -14,15 +14,15 @@ from pathlib import Path
 from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import SURVIVED, DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource, LogWarning
 from ruleout.reading import restarts
+from ruleout.reading.choosing import choose
 from ruleout.reading.commands import continued
 from ruleout.reading.facts import KEPT, FactsReader
-from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
 from ruleout.reading.launches import Launch, launch_of
 from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
-from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
+from ruleout.reading.outcome import Judged, of_class, of_failure, of_silence
 from ruleout.reading.pastes import pasted
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
@@ -32,7 +32,6 @@ from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted
 from ruleout.reading.surroundings import environment_of
-from ruleout.reading.survival import handled
 
 __all__ = ["Run", "Stream", "read_facts", "read_run"]
 
@@ -133,15 +132,10 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     engine = book.engine
     if aliases := _aliases(engine):
         book.rename(aliases)
-    candidates = reader.failures.candidates
-    survived = reader.lives.survived(candidates)
-    survived += [c for c in handled(candidates, (r.text for r in reader.head)) if c not in survived]
-    chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
     silent = of_silence(timeline, reader.tail, engine, reader.read, reader.lives.last < reader.failures.interrupted)
-    if not chosen and silent.outcome is LogOutcome.STOPPED:
-        chosen, rest = first(of_requests(survived))
-        survived = [c for c in survived if c.start != (chosen and chosen.start)]
+    inferred = _infer(reader, silent)
+    chosen, rest, survived = choose(reader, silent.outcome, quiet=inferred is None)
     if chosen:
         chosen = refined(chosen, reader)
         stage = place(chosen, reader)
@@ -151,7 +145,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             survived, failure, stage, time = [*survived, chosen], None, timeline.furthest(), None
     else:
         judged = silent
-        if inferred := _infer(reader, judged):
+        if inferred:
             failure, stage = _inferred(inferred, source.name), inferred.stage
             judged = Judged(of_class(inferred.class_, inferred=True), inferred.why)
         elif survived:

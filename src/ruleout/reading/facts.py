@@ -17,6 +17,7 @@ from ruleout.model import Stage
 from ruleout.reading.book import Book
 from ruleout.reading.formats import FORMATS, LogFormat, Says
 from ruleout.reading.lines import pieces
+from ruleout.reading.progress import Progress
 from ruleout.reading.reading import LogReader, above
 from ruleout.reading.records import Record, record
 from ruleout.reading.spotted import Spotted
@@ -67,7 +68,7 @@ class FactsReader(LogReader):
         self.clock: float | None = None
         """The first time of the head that has a year, by which the year of others is known."""
         self.times: dict[int, float] = {}
-        self.lives = Lives()
+        self.lives, self.progress = Lives(), Progress()
         self.kept: dict[int, Record] = {}
         self.around: dict[int, tuple[int, bytes]] = {}
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
@@ -146,6 +147,7 @@ class FactsReader(LogReader):
         raw, spent = read.raw.encode("utf-8", "replace"), not self._warnings_left and self._watching
         body = text.encode("utf-8", "replace")
         stages: dict[str, Stage] = {}
+        fact = False
         for watched in self._watched:
             if watched.stage is not None and (told or watched.format.name in stages):
                 continue
@@ -154,13 +156,17 @@ class FactsReader(LogReader):
                 continue
             watched.left -= 1
             spent = spent or watched.left <= 0
+            fact = fact or watched.says is not None
             if watched.says is not None:
                 watched.says.take(self.book, _text(found.groupdict()), text, read.line)
             elif watched.stage is not None:
                 stages[watched.format.name] = watched.stage
             else:
                 self.book.recognised(watched.format.name)
-        if stages and (stage := self._of_the_engine(stages)):
+        stage = self._of_the_engine(stages) if stages else None
+        if not told and (stage or fact):
+            self.progress.line(read, stage)
+        if stage:
             if stage is Stage.ARG_PARSING and self.timeline.current not in (Stage.UNKNOWN, *_BEFORE):
                 self.lives.began(read.line)
             elif stage is Stage.READY:
