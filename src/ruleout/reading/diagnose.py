@@ -101,7 +101,9 @@ def read_part(source: Path | Stream, name: str) -> Part:
             launches.chunk(chunk)
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated
-    log = LogSource(name, launches.readers[-1].lines, size, truncated or not complete)
+    log = LogSource(
+        name, launches.readers[-1].lines, size, truncated or (not complete and launches.readers[-1].lines > EXCERPT)
+    )
     return _whole([_part(reader, log) for reader in launches.readers])
 
 

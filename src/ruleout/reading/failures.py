@@ -12,6 +12,7 @@ from dataclasses import replace
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.classes import classify
 from ruleout.reading.faults import FATAL, Fault
+from ruleout.reading.fields import told_of_fields
 from ruleout.reading.oneliners import CONSEQUENCE, WRAPPER, late, spot, weigh
 from ruleout.reading.records import Record
 from ruleout.reading.signature import normalise
@@ -42,6 +43,8 @@ _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
 _WORTH_READING = re.compile(f"Traceback|{_STOPPING.pattern}|{CONSEQUENCE.pattern}|{_TUNING.pattern}")
 """What even a line of no weight can say."""
+_WARNS, _BELOW = re.compile(r"\b[A-Z]\w*Warning: *$"), 5
+"""A warning whose words stand in the lines below it."""
 _TOLERATED = 40
 """Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(
@@ -68,7 +71,7 @@ class Failures:
         self._fault: Fault | None = None
         self.interrupted = 0
         """The line of the last interrupt from the keyboard."""
-        self._tuning = -_TOLERATED
+        self._tuning = self._warned = -_TOLERATED
         self.candidates: list[Spotted] = []
         self._room = dict(KEPT)
         self._seen: dict[tuple[str, str], int] = {}
@@ -121,7 +124,11 @@ class Failures:
         if _TERMINATE.search(record.text) and not record.harmless:
             self._pending = record
             return True
+        if _WARNS.search(record.text):
+            self._warned = record.line
         if spotted := spot(record):
+            if record.raw == record.text and 0 < record.line - self._warned <= _BELOW:
+                spotted = replace(spotted, weight=max(spotted.weight, Weight.WEAK))
             self._add(self._with_source(spotted).at(stage))
             if FATAL in record.text:
                 self._fault = Fault(record.line)
@@ -207,6 +214,8 @@ class Failures:
         told_by = self._seen.get((spotted.exception, spotted.message))
         if told_by is not None:  # a traceback that ended later may have begun earlier
             before = self.candidates[told_by]
+            if spotted.frames and not before.frames:  # of a stack whose header was cut off, the whole one
+                before = self.candidates[told_by] = replace(before, frames=spotted.frames)
             if spotted.start < before.start:
                 decided = before if before.exception and before.line < spotted.line else spotted
                 self.candidates[told_by] = replace(decided, start=spotted.start, stage=spotted.stage)
@@ -231,7 +240,7 @@ def decide(block: Block) -> Spotted | None:
 
 
 def _rated(member: Raised, block: Block) -> Spotted:
-    message = member.message
+    message = told_of_fields(member.message, member.more) or member.message
     if not message and member.exception.endswith("AssertionError"):
         message = member.asserted
     if not message and member.more:

@@ -15,7 +15,7 @@ from ruleout.reading.oneliners import LATE
 from ruleout.reading.spotted import Spotted, Weight
 
 _ALIVE = re.compile(
-    rb"Application startup complete|fired up and ready|server is listening|(?:Decode|Prefill) batch[.,]"
+    rb"Application startup complete|fired up and ready|(?<!HTTP )server is listening|(?:Decode|Prefill) batch[.,]"
     rb"|\"POST /\S+ HTTP/[\d.]+\" 200|slot +release:|throughput: (?!0+(?:\.0+)? )\d"
 )
 """What only a server prints that serves. A health check may be answered by a process whose engine is dead."""

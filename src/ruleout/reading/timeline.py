@@ -54,7 +54,8 @@ class Timeline:
             begin = self._times[index]
             later = [time for time in self._times[index + 1 :] if time is not None]
             took = self._told.get(index)
-            if took is None and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
+            serving = span.name in AFTER_READY  # until the next stage it may have waited for requests for hours
+            if took is None and not serving and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
                 took = round(later[0] - begin, 3)
             found.append(replace(span, seconds=took, source=source))
         return tuple(found)

@@ -38,7 +38,7 @@ LLAMACPP = Format(
         (Stage.WEIGHT_LOAD, r"load_tensors: (?:loading|offload)|llm_load_tensors|fitting params to device"),
         (Stage.KV_CACHE_ALLOC, r"llama_kv_cache\w*: |llama_context: (?:constructing|n_ctx)|kv_cache_init"),
         (Stage.WARMUP, r"warming up the model"),
-        (Stage.READY, r"(?:server is|llama_server:) listening|all slots are idle|main: model loaded"),
+        (Stage.READY, r"(?:^|[^P] )server is listening|llama_server: listening|all slots are idle|main: model loaded"),
         (Stage.PREFILL, r"launch_slot_: .*processing task|new prompt, n_ctx_slot|prompt processing progress"),
         (Stage.DECODE, r"eval time =|n_decoded ="),
         (Stage.SHUTDOWN, r"cleaning up before exit|Received (?:interrupt|second)"),
