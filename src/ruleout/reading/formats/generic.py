@@ -49,7 +49,7 @@ GENERIC = Format(
         (Stage.CUDA_GRAPH_CAPTURE, r"[Cc]aptur(?:e|ing) (?:\w+ )*(?:CUDA|cuda) ?graph"),
         (
             Stage.READY,
-            r"Application startup complete|Uvicorn running on|(?:^|[^P] )[Ss]erver (?:is )?(?:ready|started|listening)",
+            r"Application startup complete|Uvicorn running on|[Ss]erver (?:is )?(?:ready|started|listening)",
         ),
         (Stage.DECODE, r"\"POST /(?:v1|generate)[\w/]* HTTP/[\d.]+\" 200"),
         (Stage.SHUTDOWN, r"^INFO: +Shutting down"),
