@@ -13,23 +13,25 @@ from pathlib import Path
 
 from ruleout.model import Evidence, Stage
 from ruleout.model.diagnosis import SURVIVED, DiagnosedFailure, Diagnosis, EngineId, LogOutcome, LogSource, LogWarning
+from ruleout.reading import restarts
+from ruleout.reading.choosing import choose
 from ruleout.reading.commands import continued
 from ruleout.reading.facts import KEPT, FactsReader
-from ruleout.reading.failures import first
 from ruleout.reading.infer import EXCERPT, Inferred, infer
 from ruleout.reading.last_words import last_word
 from ruleout.reading.launches import Launch, launch_of
 from ruleout.reading.lines import chunks
 from ruleout.reading.looking import Look, look
 from ruleout.reading.merging import merged
-from ruleout.reading.outcome import Judged, of_class, of_failure, of_requests, of_silence
+from ruleout.reading.outcome import Judged, of_class, of_failure, of_silence
+from ruleout.reading.pastes import pasted
 from ruleout.reading.placing import place, rank_number, refined
 from ruleout.reading.reading import CONSEQUENCES
+from ruleout.reading.restarts import Launches
 from ruleout.reading.signature import signature
 from ruleout.reading.sources import Stream, Unpacked, expand, opened, rank_of
 from ruleout.reading.spotted import Spotted, Weight
 from ruleout.reading.surroundings import environment_of
-from ruleout.reading.survival import handled
 
 _LAST = 50
 """Lines of a log's end from which something is concluded."""
@@ -100,15 +102,36 @@ def joined(parts: Sequence[Part]) -> Run:
 
 def read_part(source: Path | Stream, name: str) -> Part:
     """Read one log. Raises OSError when it cannot be read."""
-    reader, size, complete, truncated = FactsReader(), 0, True, False
+    launches, size, complete, truncated = Launches(), 0, True, False
     with opened(source) as stream:
-        for chunk in chunks(stream):
-            reader.chunk(chunk)
+        for chunk in pasted(chunks(stream)):
+            launches.chunk(chunk)
             size, complete = size + len(chunk), chunk.endswith(b"\n")
         truncated = isinstance(stream, Unpacked) and stream.truncated
+    log = LogSource(
+        name, launches.readers[-1].lines, size, truncated or (not complete and launches.readers[-1].lines > EXCERPT)
+    )
+    return _whole([_part(reader, log) for reader in launches.readers])
+
+
+def _part(reader: FactsReader, log: LogSource) -> Part:
     reader.finish()
-    facts, time = _facts(reader, LogSource(name, reader.lines, size, truncated or not complete))
-    return Part(facts, time, look(reader, facts.failure, name), launch_of(reader))
+    facts, time = _facts(reader, log)
+    return Part(facts, time, look(reader, facts.failure, log.name), launch_of(reader))
+
+
+def _whole(parts: Sequence[Part]) -> Part:
+    """What a log says that holds so many launches."""
+    if len(parts) == 1:
+        return parts[0]
+    facts, launches = [part.facts for part in parts], [part.launch for part in parts]
+    if restarts.ranks(launches):
+        found = replace(merged([(part.facts, part.time) for part in parts]), sources=facts[-1].sources)
+        line = found.failure.line if found.failure else 0
+        number = next((n for n, told in enumerate(facts) if told.failure and told.failure.line == line), 0)
+    else:
+        found, number = restarts.told(facts), restarts.chosen(facts)
+    return Part(found, parts[number].time, parts[number].look, restarts.joined(launches, number))
 
 
 def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | None]:
@@ -118,17 +141,13 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
     engine = book.engine
     if aliases := _aliases(engine):
         book.rename(aliases)
-    candidates = reader.failures.candidates
-    survived = reader.lives.survived(candidates)
-    survived += [c for c in handled(candidates, (r.text for r in reader.head)) if c not in survived]
-    chosen, rest = first([c for c in candidates if c not in survived])
     failure, stage, time = None, timeline.furthest(), None
-    silent = of_silence(timeline, reader.tail, engine, reader.lines, reader.lives.last < reader.failures.interrupted)
-    if not chosen and silent.outcome is LogOutcome.STOPPED:
-        chosen, rest = first(of_requests(survived))
-        survived = [c for c in survived if c.start != (chosen and chosen.start)]
-    if not chosen and silent.outcome is LogOutcome.UNKNOWN:
-        chosen = _last_word(reader)
+    silent = of_silence(timeline, reader.tail, engine, reader.read, reader.lives.last < reader.failures.interrupted)
+    inferred = _infer(reader, silent)
+    chosen, rest, survived = choose(reader, silent.outcome, quiet=inferred is None)
+    # That a process ends is said last of all, and tells less than any other line.
+    if (chosen is None or chosen.weight is Weight.CONSEQUENCE) and silent.outcome is LogOutcome.UNKNOWN:
+        chosen = _last_word(reader) or chosen
     if chosen:
         chosen = refined(chosen, reader)
         stage = place(chosen, reader)
@@ -138,7 +157,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             survived, failure, stage, time = [*survived, chosen], None, timeline.furthest(), None
     else:
         judged = silent
-        if inferred := _infer(reader, judged):
+        if inferred:
             failure, stage = _inferred(inferred, source.name), inferred.stage
             judged = Judged(of_class(inferred.class_, inferred=True), inferred.why)
         elif survived:
@@ -150,7 +169,7 @@ def _facts(reader: FactsReader, source: LogSource) -> tuple[Diagnosis, float | N
             stage,
             timeline.finished(source.name, time),
             failure,
-            environment_of(book, excerpt=reader.lines <= EXCERPT),
+            environment_of(book, excerpt=reader.read <= EXCERPT),
             book.all(source.name),
             tuple(replace(w, source=source.name) for w in (*_recovered(survived), *reader.warnings.found)),
             unexplained=1.0 if failure else 0.0,
@@ -182,9 +201,9 @@ def _infer(reader: FactsReader, judged: Judged) -> Inferred | None:
     """What a log without a failing line tells of a failure. A run that was stopped in order has none."""
     if judged.outcome is LogOutcome.STOPPED:
         return None
-    excerpt = reader.lines <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
+    excerpt = reader.read <= EXCERPT and not {Stage.READY, Stage.WARMUP} & {s.name for s in reader.timeline.spans}
     records = list(reader.head)
-    if reader.lines > len(records):
+    if reader.read > len(records):
         records += reader.last(_LAST)
     return infer(records, reader.timeline.current, excerpt=excerpt)
 

@@ -18,13 +18,14 @@ from ruleout.model import Stage
 from ruleout.reading.book import Book
 from ruleout.reading.formats import FORMATS, LogFormat, Says
 from ruleout.reading.lines import pieces
+from ruleout.reading.progress import Progress
 from ruleout.reading.reading import LogReader, above
 from ruleout.reading.records import Record, record
 from ruleout.reading.spotted import Spotted
 from ruleout.reading.stages import StagePatterns
 from ruleout.reading.survival import Lives
 from ruleout.reading.timeline import SERVING, Timeline
-from ruleout.reading.times import seconds
+from ruleout.reading.times import has_year, in_year, seconds
 from ruleout.reading.triggers import FAILURES, Searching, Trigger, Which, compiled
 from ruleout.reading.warnings import LOOKED_AT, TRIGGER, Warnings
 
@@ -63,14 +64,17 @@ class _Watched:
 class FactsReader(LogReader):
     """Goes through the chunks of a log."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
+        """Args: before: lines of the file above those that are read."""
         super().__init__(StagePatterns({}))
+        self.lines = self.before = before
         self.book, self.timeline, self.warnings = Book(), Timeline(), Warnings()
         self.head: list[Record] = []
         self.tail = b""
-        self.last_time: float | None = None
+        self.clock: float | None = None
+        """The first time of the head that has a year, by which the year of others is known."""
         self.times: dict[int, float] = {}
-        self.lives = Lives()
+        self.lives, self.progress = Lives(), Progress()
         self.kept: dict[int, Record] = {}
         self.around: dict[int, tuple[int, bytes]] = {}
         self._head_bytes, self._warnings_left = 0, LOOKED_AT
@@ -79,19 +83,25 @@ class FactsReader(LogReader):
         self._watched = self._all
         self._rebuild()
 
+    @property
+    def read(self) -> int:
+        """How many lines were read."""
+        return self.lines - self.before
+
     def chunk(self, chunk: bytes) -> None:
         """Read a chunk of whole lines."""
-        if self.lines < HEAD_LINES and self._head_bytes < HEAD_BYTES:
-            for number, data in enumerate(chunk[:HEAD_BYTES].split(b"\n")[: HEAD_LINES - self.lines], self.lines + 1):
+        if self.read < HEAD_LINES and self._head_bytes < HEAD_BYTES:
+            for number, data in enumerate(chunk[:HEAD_BYTES].split(b"\n")[: HEAD_LINES - self.read], self.lines + 1):
                 self.head.append(record(number, data))
                 self._head_bytes += len(data)
+            self.clock = next((t for r in self.head if (t := seconds(r.raw)) is not None and has_year(t)), None)
         super().chunk(chunk)
         self.tail = (self.tail + chunk[-TAIL:])[-TAIL:]
         self.lives.look(chunk[-TAIL:], self.lines)
 
     def last(self, most: int) -> list[Record]:
         """The last lines, at most so many; all of a short log."""
-        if self.lines <= min(most, len(self.head)):
+        if self.read <= min(most, len(self.head)):
             return [r for r in self.head if r.line <= self.lines]
         tail = self.tail[self.tail.find(b"\n") + 1 :].split(b"\n")
         tail = (tail[:-1] if not tail[-1] else tail)[-most:]
@@ -152,6 +162,7 @@ class FactsReader(LogReader):
         raw, spent = read.raw.encode("utf-8", "replace"), not self._warnings_left and self._watching
         body = text.encode("utf-8", "replace")
         stages: dict[str, Stage] = {}
+        fact = False
         for watched in (self._all[number] for number in _which(raw, body)):
             if watched.left <= 0 or (watched.stage is not None and (told or watched.format.name in stages)):
                 continue
@@ -160,13 +171,17 @@ class FactsReader(LogReader):
                 continue
             watched.left -= 1
             spent = spent or watched.left <= 0
+            fact = fact or watched.says is not None
             if watched.says is not None:
                 watched.says.take(self.book, _text(found.groupdict()), text, read.line)
             elif watched.stage is not None:
                 stages[watched.format.name] = watched.stage
             else:
                 self.book.recognised(watched.format.name)
-        if stages and (stage := self._of_the_engine(stages)):
+        stage = self._of_the_engine(stages) if stages else None
+        if not told and (stage or fact):
+            self.progress.line(read, stage)
+        if stage:
             if stage is Stage.ARG_PARSING and self.timeline.current not in (Stage.UNKNOWN, *_BEFORE):
                 self.lives.began(read.line)
             elif stage is Stage.READY:
@@ -206,7 +221,7 @@ class FactsReader(LogReader):
         end = chunk.find(b"\n", position)
         for line in reversed(chunk[max(0, position - 8192) : end if end > 0 else None].split(b"\n")):
             if (time := seconds(line[:200].decode("utf-8", "replace"))) is not None:
-                return time
+                return in_year(time, self.clock)
         return None
 
 

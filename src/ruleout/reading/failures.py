@@ -12,6 +12,7 @@ from dataclasses import replace
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.classes import classify
 from ruleout.reading.faults import FATAL, Fault
+from ruleout.reading.fields import told_of_fields
 from ruleout.reading.oneliners import CONSEQUENCE, DIES, WRAPPER, late, raising, spot, weigh
 from ruleout.reading.records import Record
 from ruleout.reading.signature import normalise
@@ -40,6 +41,8 @@ _TUNING = re.compile(r"(?:failure while|[Ff]ailed when) profiling|[Ss]kipping (?
 that they skip, in healthy starts too (flashinfer/autotuner.py in https://github.com/flashinfer-ai/flashinfer)."""
 _WORTH_READING = re.compile(f"Traceback|{_STOPPING.pattern}|{CONSEQUENCE.pattern}|{_TUNING.pattern}")
 """What even a line of no weight can say."""
+_WARNS, _BELOW = re.compile(r"\b[A-Z]\w*Warning: *$"), 5
+"""A warning whose words stand in the lines below it."""
 _TOLERATED = 40
 """Lines after it that may belong to its message, as long as they bear no prefix of a logger."""
 _TERMINATE = re.compile(
@@ -66,7 +69,7 @@ class Failures:
         self._fault: Fault | None = None
         self.interrupted = 0
         """The line of the last interrupt from the keyboard."""
-        self._tuning = -_TOLERATED
+        self._tuning = self._warned = -_TOLERATED
         self.candidates: list[Spotted] = []
         self._room = dict(KEPT)
         self._seen: dict[tuple[str, str], int] = {}
@@ -119,7 +122,11 @@ class Failures:
         if _TERMINATE.search(record.text) and not record.harmless:
             self._pending = record
             return True
+        if _WARNS.search(record.text):
+            self._warned = record.line
         if spotted := spot(record):
+            if record.raw == record.text and 0 < record.line - self._warned <= _BELOW:
+                spotted = replace(spotted, weight=max(spotted.weight, Weight.WEAK))
             self._add(self._with_source(spotted).at(stage))
             if FATAL in record.text:
                 self._fault = Fault(record.line)
@@ -205,6 +212,8 @@ class Failures:
         told_by = self._seen.get((spotted.exception, spotted.message))
         if told_by is not None:  # a traceback that ended later may have begun earlier
             before = self.candidates[told_by]
+            if spotted.frames and not before.frames:  # of a stack whose header was cut off, the whole one
+                before = self.candidates[told_by] = replace(before, frames=spotted.frames)
             if spotted.start < before.start:
                 decided = before if before.exception and before.line < spotted.line else spotted
                 self.candidates[told_by] = replace(decided, start=spotted.start, stage=spotted.stage)
@@ -229,7 +238,7 @@ def decide(block: Block) -> Spotted | None:
 
 
 def _rated(member: Raised, block: Block) -> Spotted:
-    message = member.message
+    message = told_of_fields(member.message, member.more) or member.message
     if not message and member.exception.endswith("AssertionError"):
         message = member.asserted
     if not message and member.more:
@@ -263,6 +272,8 @@ def _cut(member: Raised, block: Block) -> Spotted:
 def first(candidates: list[Spotted]) -> tuple[Spotted | None, list[Spotted]]:
     """The failure and its consequences, in the order of their lines, each kind of consequence once."""
     possible = [c for c in candidates if c.weight is not Weight.CONSEQUENCE]
+    if not possible:  # of an excerpt, perhaps only the line is left in which a process says that it dies
+        possible = [c for c in candidates if DIES.search(c.text)]
     if not possible:
         return None, []
     chosen = min(possible, key=lambda c: (c.weight, c.start))

@@ -14,7 +14,7 @@ from itertools import chain
 from ruleout.model import Stage
 from ruleout.reading.facts import FactsReader
 from ruleout.reading.placing import rank_number
-from ruleout.reading.times import seconds
+from ruleout.reading.times import in_year, seconds
 
 _DATED, _WITH_YEAR = 900_000_000.0, 1_000_000_000.0
 """Seconds above which a clock has a date, and a year: others begin anew with each day or each start, and compare to
@@ -73,7 +73,9 @@ class Launch:
         """One was over before the other began."""
         if not (self.span and other.span and self._compares(other)):
             return False
-        return self.span[1] < other.span[0] or other.span[1] < self.span[0]
+        begin, end = (in_year(time, other.span[0]) for time in self.span)
+        first, last = (in_year(time, begin) for time in other.span)
+        return end < first or last < begin
 
     def overlaps(self, other: Launch) -> bool:
         """Both have clocks with dates, and were running at the same time."""
@@ -104,6 +106,7 @@ def launch_of(reader: FactsReader) -> Launch:
     engine = reader.book.engine
     served = any(begun.name is Stage.READY for begun in reader.timeline.spans)
     span, ready = _span(reader), reader.timeline.ready_at()
+    ready = ready and in_year(ready, reader.clock)
     lasted = span[1] - ready if span and ready and 0 <= span[1] - ready < _LONGEST else None
     version = reader.book.version.get(engine)
     return Launch(engine, version, settings, span, served, ranks, mark.hexdigest(), lasted)

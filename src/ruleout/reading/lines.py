@@ -1,7 +1,7 @@
 """A log is bytes before it is text: progress bars, colours, NULs, endless lines are normal; none may cost memory.
 
 Chunks are about 1 MiB of whole lines, already free of ANSI escapes and NULs. Newlines are never added or removed, so a
-line's number can be counted in the bytes.
+line's number can be counted in the bytes; only where carriage returns alone end the lines do they become newlines.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ CUT = 1 << 16
 """Bytes of a line that are looked at: its first and its last half of this."""
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
+
+_BAR = re.compile(rb"\d%|it/s|s/it|\d/\d")
 
 
 class Readable(Protocol):
@@ -46,8 +48,10 @@ def shorten(line: bytes, limit: int = CUT) -> bytes:
 
 def chunks(stream: Readable) -> Iterator[bytes]:
     """Cleaned chunks of whole lines; only the last one may lack its newline. Endless lines are shortened."""
-    rest = b""
+    rest, first, returns = b"", True, False
     while block := stream.read(CHUNK):
+        returns, first = _returns(block) if first else returns, False
+        block = block.replace(b"\r", b"\n") if returns else block
         end = block.rfind(b"\n") + 1
         if not end:
             rest += block
@@ -58,6 +62,14 @@ def chunks(stream: Readable) -> Iterator[bytes]:
         rest = block[end:]
     if rest:
         yield clean(rest)
+
+
+def _returns(block: bytes) -> bool:
+    """Whether carriage returns alone end the lines, as on old Macs, and are no progress bar's."""
+    if b"\n" in block or block.count(b"\r") < 2:
+        return False
+    lines = [line for line in block[:CUT].split(b"\r") if line.strip()]
+    return sum(bool(_BAR.search(line)) for line in lines) < len(lines) / 2
 
 
 def pieces(line: bytes) -> list[str]:

@@ -35,7 +35,7 @@ def look(reader: FactsReader, failure: DiagnosedFailure | None, source: str) -> 
 
 
 def _near(reader: FactsReader, failure: DiagnosedFailure) -> dict[int, Record]:
-    if reader.lines <= EXCERPT:
+    if reader.read <= EXCERPT:
         return {record.line: record for record in reader.head}
     found: dict[int, Record] = {}
     for first, data in reader.around.values():

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from ruleout.model import Evidence, FailureClass
 from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, EngineId, Environment, LogOutcome
 from ruleout.reading.reading import CONSEQUENCES
+from ruleout.reading.times import has_year, in_year
 
 Read = tuple[Diagnosis, float | None]
 _ENDS = (LogOutcome.STOPPED, LogOutcome.HEALTHY, LogOutcome.UNKNOWN)
@@ -20,7 +21,8 @@ def merged(parts: Sequence[Read]) -> Diagnosis:
     if len(parts) == 1:
         return parts[0][0]
     failed = [part for part in parts if part[0].failure]
-    lead = min(failed, key=_order)[0] if failed else _quiet([part[0] for part in parts])
+    like = next((time for _, time in failed if time is not None and has_year(time)), None)
+    lead = min(failed, key=lambda part: _order(part, like))[0] if failed else _quiet([part[0] for part in parts])
     others = [part[0] for part in parts if part[0] is not lead]
     everything = [lead, *others]
     engine = next(
@@ -40,12 +42,12 @@ def merged(parts: Sequence[Read]) -> Diagnosis:
     )
 
 
-def _order(part: Read) -> tuple[bool, bool, float]:
+def _order(part: Read, like: float | None) -> tuple[bool, bool, float]:
     """What was read comes before what was concluded and before what only says that something else failed."""
     failure, time = part[0].failure, part[1]
     assert failure
     vague = failure.class_ in (FailureClass.OTHER, FailureClass.NCCL_TIMEOUT_HANG)
-    return failure.inferred, vague and time is None, time if time is not None else float("inf")
+    return failure.inferred, vague and time is None, in_year(time, like) if time is not None else float("inf")
 
 
 def _quiet(parts: Sequence[Diagnosis]) -> Diagnosis:

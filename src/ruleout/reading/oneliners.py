@@ -143,4 +143,5 @@ def _spotted(
         weight,
         rank=record.source,
         asynchronous=asynchronous or late(class_, f"{exception} {message}"),
+        logged=bool(record.level) and record.raw != record.text,
     )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from ruleout.model import FailureClass, Stage
 from ruleout.reading.classes import classify
 from ruleout.reading.facts import FactsReader
+from ruleout.reading.fields import FIELD_LINES, told_of_fields
 from ruleout.reading.infer import EXCERPT
 from ruleout.reading.spotted import Spotted, Weight
 from ruleout.reading.timeline import SERVING
@@ -25,18 +26,17 @@ _SOURCE = re.compile(r"\.(?:cu|cuh|hpp|cpp|cc|h)\b[:(]")
 """A file of a kernel or of the code that launches it: by then, arguments and configuration have been read."""
 _REFUSES = re.compile(r"(?:^|\.)(?:ValueError|NotImplementedError|ValidationError)$")
 """Exceptions with which an engine refuses what it is given, before it runs anything."""
-_FIELD = re.compile(r"^\d+ validation errors? for \w+")
 _COMMAND = re.compile(r"^\s*[$>#] ")
 """A typed command names settings of every stage, and speaks of none."""
 _BEFORE = (S.INSTALL_IMPORT, S.ARG_PARSING, S.MODEL_CONFIG)
-_RANK = re.compile(r"\b(?:TP|[Rr]ank ?|RANK |Worker_TP|Worker-|VllmWorker-)(\d+)")
+_RANK = re.compile(r"\b(?:TP|[Rr]ank[ =]?|RANK |Worker_TP|Worker-|VllmWorker-)(\d+)")
 _ANY_RANK = re.compile(r"\b[A-Z]+(\d+)\b")
 
 
 def rank_number(process: str) -> int | None:
-    """The number of the rank that a prefix tells: its tensor-parallel one, if it tells several."""
-    found = _RANK.search(process) or _ANY_RANK.search(process)
-    return int(found[1]) if found else None
+    """The number of the rank that a prefix tells: its tensor-parallel one, or the innermost, if it tells several."""
+    found = _RANK.findall(process) or _ANY_RANK.findall(process)[:1]
+    return int(found[-1]) if found else None
 
 
 def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
@@ -44,9 +44,10 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
     candidates = reader.failures.candidates
     if chosen.class_ is F.OTHER and any(_KILLED.search(c.text) for c in candidates):
         chosen = replace(chosen, class_=F.HOST_OOM_KILL)
-    if _FIELD.match(chosen.message) and (more := next((r.text for r in reader.head if r.line == chosen.line + 1), "")):
-        chosen = replace(chosen, class_=classify(chosen.exception, more.strip()))
-    if chosen.class_ is F.OTHER and reader.lines <= EXCERPT:
+    below = [r.text for r in reader.head if 0 < r.line - chosen.line <= FIELD_LINES]
+    if said := told_of_fields(chosen.message, below):
+        chosen = replace(chosen, message=said, class_=classify(chosen.exception, said))
+    if chosen.class_ is F.OTHER and reader.read <= EXCERPT:
         around = " ".join(record.text for record in reader.head if record.line != chosen.line)
         chosen = replace(chosen, class_=classify(chosen.exception, chosen.message, context=around))
     of_nan = chosen.class_ is F.DEVICE_SIDE_ASSERT and "probability tensor" in chosen.message
@@ -57,7 +58,7 @@ def refined(chosen: Spotted, reader: FactsReader) -> Spotted:
         if earlier:
             line, text = earlier[0].line, earlier[0].text
             return replace(chosen, class_=F.MISSING_SYMBOL, line=line, start=line, text=text, message=text, frames=())
-        if reader.lines <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
+        if reader.read <= EXCERPT and any(_SYMBOL.search(record.text) for record in reader.head):
             return replace(chosen, class_=F.MISSING_SYMBOL)
     return chosen
 
@@ -75,7 +76,7 @@ def place(chosen: Spotted, reader: FactsReader) -> Stage:
     if begun is S.READY:
         return _ready(chosen, frames)
     words = None if chosen.asynchronous and frames else of_words(told)
-    if reader.lines > EXCERPT or begun is not S.UNKNOWN:
+    if reader.read > EXCERPT or begun is not S.UNKNOWN:
         return _of_log(chosen, begun, frames, words)
     return _settled(chosen, frames, words, _near(chosen, reader))
 
@@ -109,6 +110,10 @@ def _of_log(chosen: Spotted, begun: Stage, frames: Stage | None, words: Stage | 
     if frames is None or frames is begun:
         return begun
     order = list(Stage)
+    if frames is S.INSTALL_IMPORT and begun in (S.ARG_PARSING, S.MODEL_CONFIG) and chosen.class_ is not F.IMPORT_ABI:
+        return begun  # the program's own outermost frame, of a run that had come further
+    if begun is S.CUDA_GRAPH_CAPTURE and frames is S.PREFILL:
+        return begun  # a `forward` is the model's own here, and no prompt's
     later = order.index(frames) >= order.index(begun)
     return frames if later or begun in (S.ARG_PARSING, S.MODEL_CONFIG) else begun
 

@@ -17,8 +17,10 @@ _PART = re.compile(
     >[ ]?(?=\S)                                                                       # quoted in a mail or a thread
     | (?P<compose>[\w.\-]+[-_]\d+)[ ]+\|[ ]?                                            # vllm-1  | (docker compose)
     | \[pod/(?P<pod>[\w.\-]+(?:/[\w.\-]+)?)\][ ]?                                     # [pod/name/container] (kubectl)
+    | pod/(?P<stern>[\w.\-]+/[\w.\-]+)[ ]                                               # pod/name/container
+    | \[\d+,(?P<task>\d+)\]<std(?:out|err|diag)>:[ ]?                                  # [1,0]<stderr>: (mpirun)
     | [A-Z][a-z]{{2}}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ]\S+[ ](?P<unit>[\w.@\-]+\[\d+\]):[ ]?  # journald
-    | \((?P<process>[A-Za-z][\w.\- ]*\bpid=\d+[^)]*)\)[ ]?                              # (EngineCore pid=123)
+    | \((?P<process>[A-Za-z][\w.\-=, ]*\bpid=\d+[^)]*)\)[ ]?                            # (EngineCore pid=123)
     | \[(?P<rank>rank\d+)\]:[ ]?                                                      # [rank0]:
     | \[\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?P<ranks>(?:[ ][A-Z]+\d+)*)[^\]]{{0,40}}\][ ]?
     | \[(?P<glog>[EWIF])\d{{3,4}}[ ]\d\d:\d\d:\d\d[\d.]*[ ][^\]]*\][ ]?               # [E304 09:12:41.5 File.cpp:70]
@@ -34,14 +36,18 @@ _PART = re.compile(
     | \[(?P<bracket>{_LEVELS})\][ ]?
     | (?P<vllm>{_LEVELS})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ]\[?(?P<place>[\w./]+:\d+)\][ ]?   # ERROR 11-29 16:25:30 [a:9]
     | \[(?P<address>\w+\.py:\d+)\][ ]?                                                # [core.py:9], cut off at the left
+    | (?:[A-Za-z_][\w.]*[ ]-[ ])?(?P<dashed>{_LEVELS})[ ]-[ ]                         # vllm.engine - ERROR - x
     | (?P<logging>{_LEVELS})(?::[\w.]*:[ ]?|:[ ]+|[ ]+(?=\S))                         # INFO:     x, ERROR:root:x
-    | [A-Za-z_][\w.]*[ ]-[ ](?P<dashed>{_LEVELS})[ ]-[ ]
     """,
     re.VERBOSE,
 )
+_MESSAGES = ("log", "msg", "message", "MESSAGE")
+"""Where docker's, a structured logger's and journald's JSON keep the line."""
+_ANSWER = frozenset({"object", "code", "type", "choices"})
+"""Keys of what a server answers, which is no line of a log."""
 _FRAMES = ("│", "┃", "║")
 """A terminal's frame around what was copied from it."""
-_SOURCES = ("compose", "pod", "unit", "process", "rank", "ranks", "mpi")
+_SOURCES = ("compose", "pod", "stern", "task", "unit", "process", "rank", "ranks", "mpi")
 _WARNING = re.compile(r"\b[A-Z]?\w*Warning: |^\s*warnings\.warn\(|^[Ww]arning: ")
 _INITIAL = {"D": "DEBUG", "E": "ERROR", "W": "WARNING", "I": "INFO", "F": "FATAL", "WARN": "WARNING"}
 
@@ -84,7 +90,7 @@ class Record:
 def record(line: int, data: bytes) -> Record:
     """The record of a line's bytes; of a progress bar, what was to be seen last."""
     raw = pieces(data)[-1].rstrip()
-    if raw.startswith('{"log":'):
+    if raw.startswith('{"'):
         raw = _wrapped(raw)
     elif raw[:1] in _FRAMES or raw[-1:] in _FRAMES:
         raw = raw.removeprefix(raw[:1] if raw[:1] in _FRAMES else "").removeprefix(" ").rstrip("│┃║ ")
@@ -108,8 +114,12 @@ def record(line: int, data: bytes) -> Record:
 
 
 def _wrapped(raw: str) -> str:
-    """The line inside of a line of docker's own JSON files."""
+    """The line inside of a line of JSON, such as docker's own files hold."""
     try:
-        return clean(str(json.loads(raw)["log"]).encode("utf-8", "replace")).decode("utf-8", "replace").rstrip()
-    except (ValueError, KeyError, TypeError):
+        said = json.loads(raw)
+        if _ANSWER & set(said):
+            return raw
+        line = next(str(said[name]) for name in _MESSAGES if name in said)
+    except (ValueError, StopIteration, TypeError):
         return raw
+    return clean(line.encode("utf-8", "replace")).decode("utf-8", "replace").rstrip()

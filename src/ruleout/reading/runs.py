@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruleout.model import Stage
+from ruleout.model.errors import UsageError
+from ruleout.reading import readable
 from ruleout.reading.diagnose import Part, Run, Stream, joined, read_part
 from ruleout.reading.sources import expand, rank_of
 
@@ -46,22 +48,44 @@ class _Log:
 def read_runs(sources: Sequence[Path | Stream]) -> Runs:
     """Read logs, each once, and tell the runs among them.
 
-    Raises OSError for a file that cannot be read, ValueError when there is no source, or none in a folder.
+    A file of a folder that turns out to be no log is passed over, as long as another one is.
+
+    Raises OSError for a file that cannot be read, ValueError when there is no source, or none in a folder, UsageError
+    for a file that is damaged or no text.
     """
     if not sources:
         raise ValueError("no log was given")
     logs: list[_Log] = []
     marks: dict[str, _Log] = {}
     copies: list[tuple[str, str]] = []
+    refused: list[UsageError] = []
     for name, path in expand(sources):
         folder = None if path in sources else str(path.parent) if isinstance(path, Path) else None
-        log = _Log(read_part(path, name), name, folder)
+        try:
+            log = _Log(_read(path, name), name, folder)
+        except UsageError as problem:
+            if folder is None:
+                raise
+            refused.append(problem)
+            continue
         first = marks.setdefault(log.part.launch.mark, log)
         if first is not log and _copy(log, first):
             copies.append((name, first.name))
         else:
             logs.append(log)
+    if refused and not logs:
+        raise refused[0]
     return Runs(tuple(joined([log.part for log in group]) for group in _grouped(logs)), tuple(copies))
+
+
+def _read(path: Path | Stream, name: str) -> Part:
+    if isinstance(path, Path):
+        readable.check(path)
+    part = read_part(path, name)
+    source = part.facts.sources[0]
+    if source.truncated and not source.bytes:
+        raise readable.damaged(str(path) if isinstance(path, Path) else name)
+    return part
 
 
 def _copy(log: _Log, first: _Log) -> bool:

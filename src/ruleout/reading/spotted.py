@@ -26,6 +26,7 @@ class Spotted:
         rank: the process or rank, empty when unknown.
         stage: the last stage begun before `start`.
         deadly: its process said that it dies of it.
+        logged: a logger printed it, not a shell, an interpreter or a device.
     """
 
     class_: FailureClass
@@ -40,6 +41,7 @@ class Spotted:
     stage: Stage = Stage.UNKNOWN
     asynchronous: bool = False
     deadly: bool = False
+    logged: bool = False
 
     def at(self, stage: Stage) -> Spotted:
         """The same, seen in that stage."""

@@ -19,6 +19,8 @@ _ALIVE = re.compile(
     rb"|\"POST /\S+ HTTP/[\d.]+\" 200|slot +release:|throughput: (?!0+(?:\.0+)? )\d"
 )
 """What only a server prints that serves. A health check may be answered by a process whose engine is dead."""
+_EARLY = b"HTTP "
+"""Before "server is listening": llama.cpp's, which listens before it loads its model."""
 _DEADLY = re.compile(
     r"\b[Ss][Ii][Gg](?:[Qq][Uu][Ii][Tt]|KILL|SEGV|ABRT)\b|hit an exception|fatal error|failed to start|EngineDead"
     r"|died unexpectedly|^Killed|^Aborted|Segmentation fault|core dumped|Fatal Python error|exitcode|hard-killing"
@@ -47,7 +49,8 @@ class Lives:
 
     def look(self, data: bytes, last: int) -> None:
         """Keep the last sign of life in the bytes above a line, or of a chunk, whose last line has that number."""
-        ends = [found.end() for found in _ALIVE.finditer(data)]
+        found = (hit for hit in _ALIVE.finditer(data) if not data.startswith(_EARLY, max(0, hit.start() - len(_EARLY))))
+        ends = [hit.end() for hit in found]
         if ends:
             self.alive(last - data.count(b"\n", ends[-1], len(data) - data.endswith(b"\n")))
 

@@ -62,7 +62,9 @@ class Timeline:
             begin = self._times[index]
             later = [time for time in (*self._times[index + 1 :], end) if time is not None]
             took = self._told.get(index)
-            if took is None and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
+            # Until the next stage it may have waited for requests for hours; until a failure it served.
+            serving = span.name in AFTER_READY and (end is None or index + 1 < len(self.spans))
+            if took is None and not serving and begin is not None and later and 0 <= later[0] - begin < 7 * 86400:
                 took = round(later[0] - begin, 3)
             found.append(replace(span, seconds=took, source=source))
         return tuple(found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ruleout.reading.records import Record
 
 _HEADER = re.compile(
-    r"(?:\[(rank\d+)\]: ?|\(([A-Za-z][\w.\- ]*pid=\d+[^)]*)\) ?)?Traceback \(most recent call last\):?"
+    r"(?:\[(rank\d+)\]: ?|\(([A-Za-z][\w.\-=, ]*pid=\d+[^)]*)\) ?)?Traceback \(most recent call last\):?"
 )
 _FILE = re.compile(r'^\s+File "([^"]*)", line \d+(?:, in (.+))?')
 _MARKERS = re.compile(r"^[\s~^|]+$|^\s*\[Previous line repeated")

@@ -32,7 +32,7 @@ class Warnings:
         text = record.text.strip()
         if len(self.found) >= MOST or not text or not (record.level == "WARNING" or _SAYS.search(text[:1000])):
             return
-        if text.startswith("warnings.warn") or record.level in ("ERROR", "CRITICAL", "FATAL"):
+        if text.startswith(("warnings.warn", "[-", "usage:")) or record.level in ("ERROR", "CRITICAL", "FATAL"):
             return
         kind = normalise(text[:300])
         if kind in self._seen:

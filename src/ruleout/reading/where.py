@@ -143,7 +143,7 @@ _WORDS: tuple[tuple[Stage, str], ...] = (
     (
         S.ARG_PARSING,
         r"server_args|ServerArgs|__post_init__|arg_utils|argument -|unrecognized arguments|invalid choice"
-        r"|_handle_\w+_(?:compatibility|backends?)|different backend|backend to be one of"
+        r"|infer device type|_handle_\w+_(?:compatibility|backends?)|different backend|backend to be one of"
         r"|backend is only supported|usage: ",
     ),
     (

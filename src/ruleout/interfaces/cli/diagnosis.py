@@ -31,6 +31,8 @@ FIRST = 10
 """Rows within which the first step stands on a terminal of 80 columns: who reads no further knows what to do."""
 _PLAIN = str.maketrans({"✓": "+", "✗": "x", "·": "-", "›": ">", "…": "..", "×": "x", "\N{NO-BREAK SPACE}": " "})
 """Our own signs where a terminal has none: `?` means that it is not known how a run ended."""
+_LAUNCHES = re.compile(r"launch \d+ of \d+ in this log.*")
+"""What is told besides a crash: that it is not all that the log holds."""
 _BUILD = re.compile(r"(?<=\d)\+\w+(?:\.\w+)*|(?<=· )[\w.-]+/")
 """What a head can spare: from which checkout a release was built, and whose repository a model is of."""
 
@@ -121,6 +123,8 @@ def _conclusion(diagnosis: Diagnosis, width: int, plan: _Plan, story: Story | No
         told += _failure(diagnosis.failure, diagnosis, width, plan)
     if diagnosis.reason and _adds(diagnosis) and (plan.address or not diagnosis.failure):
         told += [(row, "dim") for row in wrapped(f"  {diagnosis.reason}", width, 2, 2)]
+    elif launches := _LAUNCHES.search(diagnosis.reason):
+        told.append((cut(f"  {launches[0]}", width), "yellow"))
     return [[(row, "dim") for row in _head(diagnosis, width, plan.head, story)], told]
 
 

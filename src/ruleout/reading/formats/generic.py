@@ -47,7 +47,10 @@ GENERIC = Format(
         (Stage.DISTRIBUTED_INIT, r"init_process_group|NCCL INFO (?:Bootstrap|comm )|ncclCommInitRank"),
         (Stage.WEIGHT_LOAD, r"Loading (?:checkpoint shards|weights|model weights|safetensors)"),
         (Stage.CUDA_GRAPH_CAPTURE, r"[Cc]aptur(?:e|ing) (?:\w+ )*(?:CUDA|cuda) ?graph"),
-        (Stage.READY, r"Application startup complete|Uvicorn running on|[Ss]erver (?:is )?(?:ready|started|listening)"),
+        (
+            Stage.READY,
+            r"Application startup complete|Uvicorn running on|[Ss]erver (?:is )?(?:ready|started|listening)",
+        ),
         (Stage.DECODE, r"\"POST /(?:v1|generate)[\w/]* HTTP/[\d.]+\" 200"),
         (Stage.SHUTDOWN, r"^INFO: +Shutting down"),
     ),

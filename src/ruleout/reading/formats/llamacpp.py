@@ -32,8 +32,10 @@ LLAMACPP = Format(
         r"\d+\.\d\d\.\d{3}\.\d{3} [IWED] ",
         r"slot +(?:launch_slot_|update_slots|print_timing|release)",
         r"flash_attn +=|n_ubatch|-ngl \d",
+        r"HTTP server is listening, hostname: ",
     ),
     stages=(
+        (Stage.ARG_PARSING, r"HTTP server is listening"),  # before the model is loaded
         (Stage.MODEL_CONFIG, r"llama_model_loader: loaded meta data|loading model '|print_info: (?:arch|file format)"),
         (Stage.WEIGHT_LOAD, r"load_tensors: (?:loading|offload)|llm_load_tensors|fitting params to device"),
         (Stage.KV_CACHE_ALLOC, r"llama_kv_cache\w*: |llama_context: (?:constructing|n_ctx)|kv_cache_init"),
