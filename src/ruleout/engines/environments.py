@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruleout.engines.fixing import fix
-from ruleout.engines.making import Progress, cache_folder, make_once, run_logged, silent
+from ruleout.engines.making import Progress, cache_folder, is_made, make_once, run_logged, silent
 from ruleout.engines.recipes import Proof, Recipe, recipe
 from ruleout.model import MissingError
 
@@ -45,16 +45,30 @@ def environment(recipe: Recipe, progress: Progress = silent, python: str = sys.e
 
     Raises MissingError when it cannot be made; the log is then beside it.
     """
-    root = cache_folder() / "engines"
-    made = Environment(root / recipe.name)
+    made = _environment(recipe)
     make_once(
         made.folder,
         recipe.digest,
         lambda lock: _make(recipe, made, python, lock, progress),
         progress,
-        intact=lambda: os.access(made.python, os.X_OK),  # not so once the Python it was made with is removed
+        intact=lambda: _runs(made),
     )
     return made
+
+
+def installed(recipe: Recipe) -> Environment | None:
+    """The environment of a recipe if it is there, complete and of this recipe; None otherwise. Nothing is made."""
+    made = _environment(recipe)
+    return made if is_made(made.folder, recipe.digest) and _runs(made) else None
+
+
+def _environment(recipe: Recipe) -> Environment:
+    return Environment(cache_folder() / "engines" / recipe.name)
+
+
+def _runs(made: Environment) -> bool:
+    """Not so once the Python it was made with is removed."""
+    return os.access(made.python, os.X_OK)
 
 
 _MISLEADING = frozenset({"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"})

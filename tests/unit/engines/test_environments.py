@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ruleout.engines.environments import environment
+from ruleout.engines.environments import environment, installed
 from ruleout.engines.recipes import FixUp, Proof, Recipe
 from ruleout.model import MissingError
 
@@ -54,8 +54,11 @@ def test_it_is_made_in_the_cache_folder_and_found_there_the_next_time(cache: Pat
 
 def test_an_environment_whose_python_is_gone_is_made_anew(cache: Path) -> None:
     recipe = Recipe("fake", "empty", ())
+    assert installed(recipe) is None
     made = environment(recipe)
+    assert installed(recipe) == made
     made.python.unlink()
+    assert installed(recipe) is None
     environment(recipe)
     assert made.python.exists()
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import click
 
-from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment
+from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment, installed
 from ruleout.engines.recipes import recipe, recipes
 from ruleout.interfaces.cli.streams import tell_progress, tell_text
 from ruleout.lab.models import practice_model
-from ruleout.model.errors import UsageError
 
 
 @click.group(hidden=True)
@@ -21,15 +20,16 @@ def lab() -> None:
 
 
 @lab.command()
-@click.argument("names", metavar="NAME…", nargs=-1)
+@click.argument("names", metavar="[NAME…]", nargs=-1)
 @click.option("--all", "all_", is_flag=True, help="All that ruleout has a recipe for.")
 def engine(names: tuple[str, ...], all_: bool) -> int:
-    """Make an engine's environment, unless it is there, and print its folder."""
+    """Make an engine's environment, unless it is there, and print its folder. Without a NAME, list what there is."""
     chosen = list(recipes().values()) if all_ else [recipe(name) for name in names]
-    if not chosen:
-        raise UsageError("no engine is named", f"Name one of {', '.join(recipes())}, or --all.")
     for each in chosen:
         tell_text(f"{environment(each, _tell).folder}\n")
+    for name, each in recipes().items() if not chosen else ():
+        made = installed(each)
+        tell_text(f"{name:<20} {made.folder if made else 'not installed'}\n")
     return 0
 
 
