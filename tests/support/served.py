@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -51,11 +53,12 @@ class Server:
         self.log_file, self.ready = log, False
         self.status: int | None = None
         self._shared = set(SHARED_MEMORY.iterdir())
+        self._temporary = tempfile.mkdtemp(prefix="lab-")  # short: sockets are put into it
         with log.open("wb") as out:
             self._process = psutil.Popen(
                 [word.replace("{port}", str(self.port)) for word in argv],
                 cwd=cwd,
-                env={**os.environ, "HF_HUB_OFFLINE": "1", **(env or {})},
+                env={**os.environ, "HF_HUB_OFFLINE": "1", "TMPDIR": self._temporary, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -103,7 +106,7 @@ class Server:
             return status, text
 
     def stop(self) -> None:
-        """Asks it to end, then ends all that it had started, and clears away what it leaves in shared memory."""
+        """Asks it to end, then ends all that it had started, and clears away what it leaves in memory and on disk."""
         tree = self._tree()
         if self._process.poll() is None:
             self._process.terminate()
@@ -116,6 +119,7 @@ class Server:
         for segment in set(SHARED_MEMORY.iterdir()) - self._shared:
             if segment.name.startswith(("psm_", "sglang_", "sem.mp-")):
                 segment.unlink(missing_ok=True)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _tree(self) -> list[psutil.Process]:
         try:
