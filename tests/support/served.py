@@ -29,6 +29,15 @@ def complete(model: str, prompt: str = "def main():", tokens: int = 16) -> str:
     return json.dumps({"model": model, "messages": messages, "max_tokens": tokens, "temperature": 0})
 
 
+def mapped(segment: Path) -> bool:
+    """Whether a living process has it in its memory: then it is somebody else's."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if str(segment) in maps.read_text(errors="replace"):
+                return True
+    return False
+
+
 class Server:
     """A server of its own session, from its start to the end of every process of it. `{port}` in `argv` is a free port.
 
@@ -45,7 +54,7 @@ class Server:
         cwd: Path,
         env: Mapping[str, str] | None = None,
         ready: str = "/health",
-        seconds: float = 180.0,
+        seconds: float = 400.0,
     ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -117,15 +126,20 @@ class Server:
         psutil.wait_procs(left, GRACE)
         self.status = self._process.wait(GRACE)
         for segment in set(SHARED_MEMORY.iterdir()) - self._shared:
-            if segment.name.startswith(("psm_", "sglang_", "sem.mp-")):
+            if segment.name.startswith(("psm_", "sglang_", "sem.mp-")) and not mapped(segment):
                 segment.unlink(missing_ok=True)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _tree(self) -> list[psutil.Process]:
-        try:
-            return [self._process, *self._process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
+        """All of its session, and its children in sessions of their own; also when it has ended before them."""
+        found = set[psutil.Process]()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found |= set(self._process.children(recursive=True))
+        for process in psutil.process_iter():
+            with contextlib.suppress(OSError):
+                if process.pid != self._process.pid == os.getsid(process.pid):
+                    found.add(process)
+        return [self._process, *found]
 
     def _wait_until_ready(self, path: str, end: float) -> None:
         while time.monotonic() < end:
