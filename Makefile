@@ -7,16 +7,22 @@ BENCH := $(VENV)/.bench
 SEEDS ?= 10
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-fast lint format bench-reading bench-diagnosis bench-planted clean
+.PHONY: demo test test-fast engines test-engines lint format bench-reading bench-diagnosis bench-planted clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest
+test: $(STAMP)  ## all tests but those of engines that only `make engines` installs
+	$(BIN)/python -m pytest -m "not lab"
 
 test-fast: $(STAMP)  ## without engines and without what takes long
 	$(BIN)/python -m pytest -m "not engine and not slow"
+
+engines: $(STAMP)  ## vLLM and SGLang for CPUs and two releases of transformers, in the cache folder: 9 GB
+	$(BIN)/ruleout lab engine --all
+
+test-engines: engines  ## real engines that really fail: launched, asked, and their logs diagnosed
+	$(BIN)/python -m pytest -m engine --durations=0
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests tools benchmarks

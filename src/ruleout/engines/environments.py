@@ -1,4 +1,4 @@
-"""An engine's own virtual environment, made from pinned requirements in the cache folder and kept.
+"""An engine's own virtual environment, made from a recipe in the cache folder and kept once it has shown that it works.
 
 Steps are installed one after the other, because some packages decide by what is already there: torch comes first so
 that nothing else picks its build. pip's own configuration (indexes, proxies) is honoured.
@@ -6,59 +6,19 @@ that nothing else picks its build. pip's own configuration (indexes, proxies) is
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruleout.engines.making import Progress, cache_folder, make_once, run_logged, silent
+from ruleout.engines.fixing import fix
+from ruleout.engines.making import Progress, cache_folder, is_made, make_once, run_logged, silent
+from ruleout.engines.recipes import Proof, Recipe, recipe
 from ruleout.model import MissingError
 
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What an environment is made of. `steps` are pip requirements, a group installed at a time."""
-
-    engine: str
-    version: str
-    steps: tuple[tuple[str, ...], ...]
-
-    @property
-    def name(self) -> str:
-        """Also the name of its folder."""
-        return f"{self.engine}-{self.version}"
-
-    @property
-    def digest(self) -> str:
-        """Changes with everything that matters to what is installed."""
-        return hashlib.sha256(json.dumps([self.name, self.steps]).encode()).hexdigest()
-
-
-TRANSFORMERS_5_2_0 = Recipe(
-    engine="transformers",
-    version="5.2.0",
-    steps=(
-        ("torch==2.13.0",),
-        (
-            "transformers[serving]==5.2.0",
-            "accelerate==1.15.0",
-            "fastapi==0.165.0",
-            "huggingface-hub==1.33.0",
-            "numpy==2.4.6",
-            "openai==3.57.0",
-            "pydantic==2.14.4",
-            "safetensors==0.8.0",
-            "starlette==1.10.0",
-            "tokenizers==0.22.2",
-            "typer==0.29.2",
-            "typer-slim==0.24.0",
-            "uvicorn==0.54.0",
-        ),
-    ),
-)
-"""As measured: 1.2 GB and 40 s where torch comes without CUDA; several times that where it comes with it."""
+TRANSFORMERS_5_2_0 = recipe("transformers-5.2.0")
+"""The demo's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +45,30 @@ def environment(recipe: Recipe, progress: Progress = silent, python: str = sys.e
 
     Raises MissingError when it cannot be made; the log is then beside it.
     """
-    root = cache_folder() / "engines"
-    made = Environment(root / recipe.name)
+    made = _environment(recipe)
     make_once(
         made.folder,
         recipe.digest,
         lambda lock: _make(recipe, made, python, lock, progress),
         progress,
-        intact=lambda: os.access(made.python, os.X_OK),  # not so once the Python it was made with is removed
+        intact=lambda: _runs(made),
     )
     return made
+
+
+def installed(recipe: Recipe) -> Environment | None:
+    """The environment of a recipe if it is there, complete and of this recipe; None otherwise. Nothing is made."""
+    made = _environment(recipe)
+    return made if is_made(made.folder, recipe.digest) and _runs(made) else None
+
+
+def _environment(recipe: Recipe) -> Environment:
+    return Environment(cache_folder() / "engines" / recipe.name)
+
+
+def _runs(made: Environment) -> bool:
+    """Not so once the Python it was made with is removed."""
+    return os.access(made.python, os.X_OK)
 
 
 _MISLEADING = frozenset({"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"})
@@ -124,6 +98,24 @@ def _make(recipe: Recipe, made: Environment, python: str, lock: int, progress: P
                 f"pip could not install {' '.join(step)} for {recipe.engine} (log: {log})",
                 f"{_remedy(log)} Then run the same command again.",
             )
+    for fixup in recipe.fixups:
+        fix(made.folder, fixup)
+    for proof in recipe.proofs:
+        progress(f"{recipe.name}: does `{' '.join(proof.argv)}` work?")
+        _prove(recipe, proof, made, log, lock, env)
+
+
+def _prove(recipe: Recipe, proof: Proof, made: Environment, log: Path, lock: int, env: Mapping[str, str]) -> None:
+    said: list[str] = []
+    argv = [str(made.script(proof.argv[0])), *proof.argv[1:]]
+    offline = {**env, "HF_HUB_OFFLINE": "1", "PYTHONNOUSERSITE": "1"}
+    status = run_logged(argv, log, lock=lock, env=offline, cwd=made.folder, line=said.append)
+    if status or not any(proof.says in line for line in said):
+        wrong = f"ended with {status}" if status else f"does not say {proof.says}"
+        raise MissingError(
+            f"{recipe.name} is installed but does not work: `{' '.join(proof.argv)}` {wrong} (log: {log})",
+            "The end of the log says why. The pins are for Linux with Python 3.11: try with that, or another index.",
+        )
 
 
 def _remedy(log: Path) -> str:

@@ -39,6 +39,14 @@ def cache_folder() -> Path:
     return Path(chosen).expanduser().absolute() if chosen else Path(platformdirs.user_cache_dir("ruleout"))
 
 
+def is_made(folder: Path, digest: str) -> bool:
+    """Whether the folder is there as made from the recipe with this digest."""
+    try:
+        return (folder / _STAMP).read_text() == digest
+    except OSError:
+        return False
+
+
 def make_once(
     folder: Path,
     digest: str,
@@ -56,18 +64,15 @@ def make_once(
     Raises MissingError when the folder cannot be written.
     """
 
-    def is_made() -> bool:
-        try:
-            return (folder / _STAMP).read_text() == digest and intact()
-        except OSError:
-            return False
+    def done() -> bool:
+        return is_made(folder, digest) and intact()
 
-    if is_made():
+    if done():
         return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _lock(folder.with_name(f"{folder.name}.lock"), progress) as lock:
-            if is_made():
+            if done():
                 return
             if folder.exists():
                 progress(f"removing an unfinished or outdated {folder.name}")

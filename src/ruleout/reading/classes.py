@@ -128,7 +128,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"[Oo]ut of memory|No available memory|larger than the available KV cache|an't allocate memory"
         r"|larger than .{0,60}stored in KV cache"
         r"|annot allocate memory|[Nn]ot enough (?:\w+ )?memory|[Ii]nsufficient (?:\w+ )?memory|^MemoryError"
-        r"|bad_alloc|ALLOC_FAILED|KV cache (?:is )?needed|Free memory on device .{0,80}less than"
+        r"|bad_alloc|ALLOC_FAILED|KV cache (?:is )?needed|(?:Free|Available) memory on (?:device|node) .{0,80}less than"
         r"|cudaMalloc failed|(?:unable|failed) to allocate",
     ),
     (F.SHARED_MEMORY, r"shared memory.{0,60}(?:limit|exceed)|too much shared memory"),
@@ -188,7 +188,7 @@ _SPECIFIC: tuple[tuple[FailureClass, str], ...] = (
         r"|[Ss][Mm]|compute|platform|Hopper|Blackwell|Ampere|Turing)"
         r"|(?:only )?support\w* (?:only )?(?:on|for) (?:\w+ ){0,2}(?:GPU|Hopper|Blackwell|Ampere|SM|sm_?\d"
         r"|devices with|compute)|compute capability|[Rr]equires? (?:\w+ )?(?:[Ss][Mm]_?\d|Hopper|Blackwell)"
-        r"|[Ff]ailed to find a kernel|kernel \w+ is not supported|FA[23] is only supported",
+        r"|[Ff]ailed to find a kernel|\b0 active drivers|kernel \w+ is not supported|FA[23] is only supported",
     ),
     (
         F.IMPORT_ABI,

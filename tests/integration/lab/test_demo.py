@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.support.served import Server
 
-from ruleout.engines import Answer, Request, engine_named
+from ruleout.engines import Answer, engine_named
 from ruleout.engines.environments import Environment
 from ruleout.lab.demo import demo_case
 
@@ -27,49 +22,18 @@ class Deployment:
         engine = engine_named(case.engine)
         configuration = case.baseline.moved(changes)
         launch = engine.launch(case, configuration)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        env = {**os.environ, **{key: value for key, value in launch.env.items() if value is not None}}
-        argv = [word.replace("{port}", str(self.port)) for word in launch.argv]
-        with log.open("wb") as out:
-            server = subprocess.Popen(argv, env=env, cwd=launch.cwd, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            self.wait(server, Request(0, "ready", "GET", launch.ready_path or "/", timeout=2.0), case.ready.timeout)
-            self.statuses: list[int] = []
-            self.answers: list[Answer | None] = []
+        env = {key: value for key, value in launch.env.items() if value is not None}
+        self.statuses: list[int] = []
+        self.answers: list[Answer | None] = []
+        with Server(
+            launch.argv, log, cwd=models, env=env, ready=launch.ready_path or "/", seconds=case.ready.timeout
+        ) as server:
+            assert server.ready
             for request in engine.requests(case, configuration):
-                status, body = self.ask(request)
+                status, body = server.ask(request.path, request.body, request.timeout)
                 self.statuses.append(status)
                 self.answers.append(engine.answer(request, body))
-        finally:
-            server.terminate()
-            server.wait()
-        self.log = log.read_text(errors="replace")
-
-    def ask(self, request: Request) -> tuple[int, str]:
-        raw = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{request.path}",
-            data=request.body.encode() if request.body else None,
-            headers=dict(request.headers),
-            method=request.method,
-        )
-        try:
-            with urllib.request.urlopen(raw, timeout=request.timeout) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def wait(self, server: subprocess.Popen[bytes], ready: Request, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            assert server.poll() is None, "the server ended"
-            try:
-                if self.ask(ready)[0] == 200:
-                    return
-            except OSError:
-                time.sleep(0.1)
-        pytest.fail("the server did not become ready")
+        self.log = server.log
 
 
 def test_the_baseline_answers_empty_and_then_not_at_all(

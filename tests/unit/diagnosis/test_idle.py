@@ -17,10 +17,10 @@ torch.AcceleratorError: CUDA error: device-side assert triggered
 """
 
 
-def suspects(folder: Path, rest: str) -> dict[Component, float]:
-    """The suspects of a short log that begins with that dump."""
+def suspects(folder: Path, rest: str, more: str = "") -> dict[Component, float]:
+    """The suspects of a short log that begins with that dump, and with more lines."""
     log = folder / "server.log"
-    log.write_text(f"[2026-02-26 10:00:00] {DUMP.format(rest=rest)}\n{CRASH}", encoding="utf-8")
+    log.write_text(f"[2026-02-26 10:00:00] {DUMP.format(rest=rest)}{more}\n{CRASH}", encoding="utf-8")
     run = read_run([log])
     assert run.diagnosis.stage not in (Stage.ARG_PARSING, Stage.MODEL_CONFIG)
     return {s.component: s.probability for s in diagnosed(run.diagnosis, run.near, run.lines).suspects}
@@ -43,3 +43,9 @@ def test_what_is_known_to_be_off_is_not_suspected_and_leaves_the_others_their_or
 def test_what_is_on_is_a_clue(tmp_path: Path) -> None:
     on = suspects(tmp_path, "speculative_algorithm='EAGLE', moe_a2a_backend='none', quantization=None")
     assert next(iter(on)) is Component.SPEC_DECODE
+
+
+def test_models_that_sglang_steps_over_at_each_start_are_no_clue(tmp_path: Path) -> None:
+    passed = "\n[2026-02-26 10:00:04] Ignore import error when loading sglang.srt.models.a: No module named 'cutlass'"
+    begun = "\n[2026-02-26 10:00:05 TP0] Load weight begin."
+    assert suspects(tmp_path, "page_size=1", passed + begun) == suspects(tmp_path, "page_size=1", begun)

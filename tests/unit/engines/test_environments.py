@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ruleout.engines.environments import TRANSFORMERS_5_2_0, Recipe, environment
+from ruleout.engines.environments import environment, installed
+from ruleout.engines.recipes import FixUp, Proof, Recipe
 from ruleout.model import MissingError
 
 
@@ -53,8 +54,11 @@ def test_it_is_made_in_the_cache_folder_and_found_there_the_next_time(cache: Pat
 
 def test_an_environment_whose_python_is_gone_is_made_anew(cache: Path) -> None:
     recipe = Recipe("fake", "empty", ())
+    assert installed(recipe) is None
     made = environment(recipe)
+    assert installed(recipe) == made
     made.python.unlink()
+    assert installed(recipe) is None
     environment(recipe)
     assert made.python.exists()
 
@@ -97,10 +101,34 @@ exec {sys.executable} -c pass
     assert "Make room on the disk" in error.value.remedy
 
 
-def test_the_digest_follows_what_is_installed() -> None:
-    assert Recipe("a", "1", (("x==1",),)).digest != Recipe("a", "1", (("x==2",),)).digest
-    assert Recipe("a", "1", (("x",), ("y",))).digest != Recipe("a", "1", (("x", "y"),)).digest
+def test_fixups_are_carried_out_and_proofs_run_once(cache: Path, wheel: Path) -> None:
+    written = FixUp("a name", "why", "stub/names.py", text="NAME = 'fixed'\n")
+    commented = FixUp("a default", "why", "fake_engine.py", lines=r"def main\(")
+    proof = Proof(("python", "-c", "import stub.names as s; print('name', s.NAME)"), says="name fixed")
+    recipe = Recipe("fake", "1.1", ((str(wheel),),), (written,), (proof,))
+    told: list[str] = []
+    environment(recipe, told.append)
+    assert told[-1].startswith("fake-1.1: does `python -c")
+    told.clear()
+    environment(recipe, told.append)
+    assert told == []
+    broken = Recipe("fake", "1.2", ((str(wheel),),), (commented,), (Proof(("fake-engine",)),))
+    with pytest.raises(MissingError) as error:
+        environment(broken)
+    assert error.value.what.startswith("fake-1.2 is installed but does not work: `fake-engine` ended with 1 (log: ")
+    assert "# def main():" in (next((cache / "engines" / "fake-1.2").rglob("fake_engine.py"))).read_text()
 
 
-def test_every_requirement_of_a_recipe_is_pinned() -> None:
-    assert all("==" in requirement for step in TRANSFORMERS_5_2_0.steps for requirement in step)
+def test_a_proof_that_says_something_else_is_told_and_tried_again_the_next_time(cache: Path, wheel: Path) -> None:
+    recipe = Recipe("fake", "1.3", ((str(wheel),),), proofs=(Proof(("fake-engine",), says="genuine"),))
+    for _ in range(2):
+        with pytest.raises(MissingError, match="`fake-engine` does not say genuine"):
+            environment(recipe)
+
+
+@pytest.mark.parametrize(("path", "lines"), [("fake_engine.py", "no such line"), ("no_such_file.py", "def main")])
+def test_a_fixup_that_no_longer_fits_is_told(cache: Path, wheel: Path, path: str, lines: str) -> None:
+    recipe = Recipe("fake", "1.4", ((str(wheel),),), (FixUp("a default", "why", path, lines=lines),))
+    with pytest.raises(MissingError, match="the fix-up `a default` does not fit what was installed") as error:
+        environment(recipe)
+    assert path in error.value.what

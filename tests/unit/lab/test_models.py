@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ruleout.engines.environments import Environment
-from ruleout.lab.models import tiny_models
-from ruleout.model import MissingError
+from ruleout.lab.models import practice_model, tiny_models
+from ruleout.model import MissingError, UsageError
 
 
 def fake_environment(tmp_path: Path, script: str) -> Environment:
-    """An environment whose python is a shell script. It gets the builder as $1 and the folder as $2."""
+    """An environment whose python is a shell script. It gets the builder as $1, then folders, the last to be filled."""
     made = Environment(tmp_path / "engine-1.0")
     made.python.parent.mkdir(parents=True)
     made.python.write_text(f"#!/bin/sh\n{script}\n")
@@ -41,3 +41,15 @@ def test_a_build_that_fails_is_told_in_two_lines_and_tried_again(tmp_path: Path)
     assert str(made.folder) in error.value.remedy
     made.python.write_text("#!/bin/sh\nexit 0\n")
     tiny_models(made)
+
+
+def test_a_practice_model_is_found_by_its_name_wherever_it_is_built(tmp_path: Path) -> None:
+    script = 'case $1 in *tiny.py) mkdir "$2/llama-tiny";; *) test -d "$2/llama-tiny" && mkdir "$3/llama-nan";; esac'
+    made = fake_environment(tmp_path, script)
+    told: list[str] = []
+    assert practice_model("llama-nan", made, told.append).is_dir()
+    assert practice_model("llama-tiny", made, told.append).is_dir()
+    assert told == ["building the tiny models glm-tiny and llama-tiny", "building the practice models"]
+    with pytest.raises(UsageError, match="nosuch: no practice model") as error:
+        practice_model("nosuch", made)
+    assert error.value.remedy == "Name one of llama-tiny, llama-nan."

@@ -16,6 +16,7 @@ VERBS = {
     "mark": "ruleout.interfaces.cli.mark",
     "findings": "ruleout.interfaces.cli.findings",
     "report": "ruleout.interfaces.cli.report",
+    "lab": "ruleout.interfaces.cli.lab",
 }
 """Each verb's module, which has the command under the verb's name."""
 
