@@ -57,7 +57,7 @@ class Recognised:
         command: without the variables and the shell that only carried it.
         env: the variables that were taken off it.
         begin: where the engine's own program stands in `command`.
-        arguments: where the engine's own arguments begin.
+        arguments: where its own arguments begin.
         container: it runs inside one.
     """
 
@@ -88,7 +88,7 @@ def recognise(command: Sequence[str]) -> Recognised:
         if (place := _place(found)) is not None:
             engine, begin, behind = place
             return Recognised(engine, found, variables, begin, behind, _image(found) is not None)
-    return Recognised("command", words, env)
+    return Recognised("command", words, env, arguments=min(arguments.program_ends(words), len(words)))
 
 
 def _without_variables(words: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -17,6 +17,7 @@ from ruleout.model import (
     AssumptionStatus,
     Case,
     Configuration,
+    Diagnosis,
     Elsewhere,
     Evidence,
     OutcomeKind,
@@ -36,17 +37,22 @@ def suspicion(case: Case, log: Path) -> Suspicion:
     """The suspects of a failing run, and the factors that they speak of."""
     if not log.is_file():
         return Suspicion()
-    run = read_run([log])
-    suspects = diagnosed(run.diagnosis, run.near, run.lines).suspects
-    told = priors(suspects, case.factors)
-    warned = [Evidence(w.source, w.line, w.text) for w in run.diagnosis.warnings]
-    chosen = [s for s in run.diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
+    read = diagnosis_of(log)
+    told = priors(read.suspects, case.factors)
+    warned = [Evidence(w.source, w.line, w.text) for w in read.warnings]
+    chosen = [s for s in read.settings if s.chosen_by is ChosenBy.ENGINE]
     return Suspicion(
-        suspects,
+        read.suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
         _advised(case, warned),
         resolved(chosen),
     )
+
+
+def diagnosis_of(log: Path) -> Diagnosis:
+    """What a run's log says, with its suspects."""
+    run = read_run([log])
+    return diagnosed(run.diagnosis, run.near, run.lines)
 
 
 def _advised(case: Case, lines: Sequence[Evidence]) -> tuple[Advice, ...]:
@@ -105,7 +111,10 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
     if outside is None or not verdict.elsewhere.probability:
         return verdict
     claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
-    elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, claim + outside.claim, outside.evidence)
+    note = outside.fix.get("note")
+    way_out = f"; what may help: {note}" if note else ""
+    whole = claim + outside.claim + way_out
+    elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, whole, outside.evidence)
     return replace(verdict, elsewhere=elsewhere)
 
 

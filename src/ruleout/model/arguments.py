@@ -19,6 +19,7 @@ FORWARDS = '"$@"'
 """How a shell's script ends that runs the words behind it."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
+_PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
 _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?|-\.\d+")
 
 
@@ -101,6 +102,18 @@ def _script_after(argv: Sequence[str], shell: int) -> int | None:
 def program(token: str) -> str:
     """The name of a program without its folder."""
     return token.rstrip("/").rpartition("/")[2]
+
+
+def program_ends(argv: Sequence[str]) -> int:
+    """Where the arguments begin: a Python's own options, and its script or module, are no flags of the deployment."""
+    if not argv or not _PYTHON.fullmatch(program(argv[0])):
+        return 1
+    at = 1
+    while at < len(argv) and argv[at].startswith("-"):
+        if argv[at] in ("-m", "-c"):
+            return at + 2
+        at += 2 if argv[at] in ("-W", "-X") else 1
+    return at + 1
 
 
 def variable(name: str) -> bool:
