@@ -28,6 +28,7 @@ class Offer:
         known: all levels that it takes; empty where that is not known.
         also: other spellings of the flag.
         said_by: who lists the levels.
+        matters: it can make a difference on this hardware and for this model.
     """
 
     flag: str
@@ -36,6 +37,7 @@ class Offer:
     known: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     said_by: str = ""
+    matters: bool = True
 
     @property
     def bare(self) -> bool:
@@ -75,7 +77,7 @@ def _offer(
         known, said_by = tuple(entry["levels"][release]), f"{engine} {release}"
     matters = set(entry.get("needs", ())) <= set(holds)
     levels = tuple(level for level in _tried(entry, known, holds) if level in known) if matters else ()
-    return Offer(flag, Component(entry["component"]), levels, known, tuple(entry.get("also", ())), said_by)
+    return Offer(flag, Component(entry["component"]), levels, known, tuple(entry.get("also", ())), said_by, matters)
 
 
 def _tried(entry: Mapping[str, Any], known: tuple[str, ...], holds: Collection[str]) -> tuple[str, ...]:

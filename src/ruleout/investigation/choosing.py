@@ -8,7 +8,7 @@ no setting changes is not searched far.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.alternatives import alternative
@@ -52,7 +52,9 @@ _IDENTITY = re.compile(
 """Flags that say what is served, where and to whom: another value would be another deployment, not a trial of this."""
 _VARIABLES = re.compile(r"(?:NCCL|VLLM|SGLANG|TORCH|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM)_\w+")
 _VISIBLE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
-_SIZES = re.compile(r"(?i).*(?:space|mem|bytes|max_model_len|context|ctx_size|utili[sz]ation|num_seqs|total_tokens)")
+_SIZES = re.compile(
+    r"(?i).*(?:space|mem|bytes|max[-_]model[-_]len|context|ctx[-_]size|utili[sz]ation|num[-_]seqs|tokens)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
     choices: dict[tuple[Mechanism, str], Choice] = {}
     for choice in (
         *_given(found, catalogue, suspects),
-        *(_proposed(found, diagnosis) if diagnosis else ()),
+        *(_proposed(found, diagnosis, {o.flag for o in catalogue if not o.matters}) if diagnosis else ()),
         *_offered(diagnosis, catalogue),
     ):
         key = (choice.factor.mechanism, choice.factor.target)
@@ -155,8 +157,8 @@ def _sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor:
 # -- what the diagnosis and the catalogue propose --------------------------------------------------------------
 
 
-def _proposed(found: Recognised, diagnosis: Diagnosis) -> Iterator[Choice]:
-    """The changes that the diagnosis would try, where they are changes to a flag or a variable."""
+def _proposed(found: Recognised, diagnosis: Diagnosis, idle: Collection[str]) -> Iterator[Choice]:
+    """The changes that the diagnosis would try, but for those of flags that are idle here."""
     for suspect in diagnosis.suspects:
         if suspect.probability < LEAST:
             continue
@@ -165,7 +167,7 @@ def _proposed(found: Recognised, diagnosis: Diagnosis) -> Iterator[Choice]:
             if arguments.variable(name):
                 baseline = found.env.get(name, UNSET)
                 yield Choice(Factor(_name(name), Mechanism.ENV, name, (baseline, level or "1"), baseline), why)
-            elif level != ABSENT:
+            elif level != ABSENT and name not in idle:
                 yield Choice(_factor(name, ABSENT, [level or PRESENT]), why)
 
 

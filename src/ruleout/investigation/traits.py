@@ -60,9 +60,14 @@ def _above_one(command: Sequence[str], flag: str) -> bool:
 def _without_gpu(diagnosis: Diagnosis | None, command: Sequence[str]) -> bool:
     if arguments.value_of(command, "--device") == "cpu" or (diagnosis is not None and on_cpu(diagnosis)):
         return True
-    if diagnosis is not None and diagnosis.environment.gpu:
+    if diagnosis is not None and (diagnosis.environment.gpu or _on_a_device(diagnosis)):
         return False
     return not any(Path("/dev", name).exists() for name in _DEVICES)
+
+
+def _on_a_device(diagnosis: Diagnosis) -> bool:
+    said = [s.resolved or s.requested or "" for s in diagnosis.settings if s.name in ("device", "device_config")]
+    return any(value.lower().partition(":")[0] in ("cuda", "rocm", "hip", "xpu", "npu") for value in said)
 
 
 def _config(model: Path | None) -> Mapping[str, Any]:
