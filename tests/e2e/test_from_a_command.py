@@ -101,6 +101,16 @@ def test_when_no_setting_is_the_cause_all_are_cleared(engines: Engines) -> None:
     done = engines.investigate("vllm", "serve", "m", "--dtype", "float32", "--enforce-eager")
     assert (done.status, done.document["status"]) == (1, "elsewhere")
     assert {one["factor"] for one in done.document["ruled_out"]} >= {"dtype", "enforce_eager"}
+    assert done.document["elsewhere"]["component"] == "weights/checkpoint"
+
+
+def test_a_size_that_does_not_fit_is_the_cause_and_a_smaller_one_works(engines: Engines) -> None:
+    engines.plan({"--kv-cache-memory-bytes": ["8000000", "4000000"], "how": "oom"})
+    done = engines.investigate("vllm", "serve", "m", "--kv-cache-memory-bytes", "8000000")
+    (cause,) = done.causes
+    assert list(cause) == ["kv_cache_memory_bytes"]
+    assert set(cause["kv_cache_memory_bytes"]) <= {"8000000", "4000000"}
+    assert done.document["workarounds"][0]["set"]["kv_cache_memory_bytes"] in ("2000000", "1000000", "500000")
 
 
 def test_variables_and_a_shell_before_the_command_are_seen_through(engines: Engines) -> None:

@@ -14,7 +14,8 @@ from ruleout.engines import ENGINES, Recognised, recognise
 from ruleout.engines.catalogue import offers, spelt_out
 from ruleout.engines.helping import help_of
 from ruleout.engines.serving import Server
-from ruleout.investigation.choosing import Choice, choose
+from ruleout.investigation.choosing import choose
+from ruleout.investigation.givens import Choice
 from ruleout.investigation.suspecting import diagnosis_of
 from ruleout.investigation.traits import traits
 from ruleout.model import Case, Mode, UsageError, arguments

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ruleout.engines.ladder import LADDERS, PROXIES, Step
-from ruleout.investigation.choosing import Choice
+from ruleout.investigation.givens import Choice
 from ruleout.model import Case, Factor, arguments
 
 _WIDE = 1 << 20

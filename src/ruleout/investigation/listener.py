@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from ruleout.investigation.choosing import Choice
+from ruleout.investigation.givens import Choice
 from ruleout.model import Case, Configuration, Trial
 from ruleout.reasoning import Assessment
 

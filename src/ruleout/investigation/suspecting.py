@@ -16,19 +16,28 @@ from ruleout.model import (
     AssumptionSource,
     AssumptionStatus,
     Case,
+    Component,
     Configuration,
     Diagnosis,
     Elsewhere,
     Evidence,
+    FailureClass,
     OutcomeKind,
     Suspicion,
     Trial,
     Verdict,
+    VerdictStatus,
 )
 from ruleout.model.diagnosis import ChosenBy, Suspect
 from ruleout.reading.diagnose import read_run
 
 DIGITS = 4
+WRONG = frozenset({FailureClass.WRONG_OUTPUT, FailureClass.NAN_INF, FailureClass.ACCURACY_LOSS})
+SHARED = (
+    "the cause is in none of the factors that were varied, and already the first answer is wrong: what all trials "
+    "share is the checkpoint; compare its files with the published ones, look in them for values that are not finite, "
+    "or serve it with another engine"
+)
 CHOICES = 8
 """How many of the engine's own choices are listed as never varied."""
 
@@ -108,6 +117,9 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
         never_varied=(*verdict.never_varied, *_kept_choices(case, found, verdict.trials)),
     )
     outside = _outside(case, found)
+    if outside is None and not found.suspects and _wrong_at_once(verdict):
+        elsewhere = Elsewhere(verdict.elsewhere.probability, Component.WEIGHTS_CHECKPOINT, SHARED)
+        return replace(verdict, elsewhere=elsewhere)
     if outside is None or not verdict.elsewhere.probability:
         return verdict
     claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
@@ -116,6 +128,18 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
     whole = claim + outside.claim + way_out
     elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, whole, outside.evidence)
     return replace(verdict, elsewhere=elsewhere)
+
+
+def _wrong_at_once(verdict: Verdict) -> bool:
+    """No setting is left, the log names no error, and the very first answer is wrong."""
+    failure = verdict.failure
+    return (
+        verdict.status is VerdictStatus.ELSEWHERE
+        and failure is not None
+        and failure.class_ in WRONG
+        and failure.exposure.step == 1
+        and not any(line.line for line in failure.evidence)
+    )
 
 
 def _kept_choices(case: Case, found: Suspicion, trials: Sequence[Trial]) -> list[str]:

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.streams import hear_no_more
-from ruleout.investigation.choosing import Choice
 from ruleout.investigation.folder import Folder
+from ruleout.investigation.givens import Choice
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns
 from ruleout.model import Budget, Case, Configuration, OutcomeKind, Trial
