@@ -7,6 +7,7 @@ no setting changes is not searched far.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,8 @@ REFUSALS = frozenset(
     | {FailureClass.MISSING_SYMBOL, FailureClass.QUANT_FORMAT_MISMATCH, FailureClass.MISSING_WEIGHTS}
 )
 """Classes that say why a start was refused."""
+_NO_NAMES = frozenset({ABSENT, PRESENT, UNSET, "auto", "none", "default", "on", "off"})
+_NUMBER = re.compile(r"[\d.,eE+-]+").fullmatch
 _EARLY = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG})
 
 
@@ -49,7 +52,8 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
         key = (choice.factor.mechanism, choice.factor.target)
         before = choices.get(key)
         choices[key] = choice if before is None else replace(before, factor=_merged(before.factor, choice.factor))
-    kept = [choice for choice in choices.values() if _worth(choice, diagnosis, refused)]
+    named = {choice.factor.name: choice for choice in reversed(choices.values())}  # of two of one name, the first
+    kept = [choice for choice in reversed(named.values()) if _worth(choice, diagnosis, refused)]
     return _ordered(kept, suspects, MOST_OF_REFUSAL if refused else MOST)
 
 
@@ -65,8 +69,17 @@ def _worth(choice: Choice, diagnosis: Diagnosis | None, refused: bool) -> bool:
     if diagnosis is None or diagnosis.failure is None:
         return True
     spoken = spoken_of(diagnosis.suspects, choice.factor) >= LEAST
-    named = choice.factor.target in diagnosis.failure.message + diagnosis.failure.text
-    return spoken or named or (not refused and (choice.given or diagnosis.unexplained >= OPEN))
+    return spoken or _named(choice, diagnosis) or (not refused and (choice.given or diagnosis.unexplained >= OPEN))
+
+
+def _named(choice: Choice, diagnosis: Diagnosis) -> bool:
+    """The failure, or what speaks for a suspect, names the flag, or the level that the command gives it."""
+    failure = diagnosis.failure
+    told = [failure.message, failure.text, *failure.frames] if failure else []
+    told += [line.text for suspect in diagnosis.suspects for line in suspect.evidence]
+    level = choice.factor.baseline.lower()
+    words = [choice.factor.target, *([level] if choice.given and level not in _NO_NAMES and not _NUMBER(level) else [])]
+    return any(word in text.lower() for text in told for word in words)
 
 
 def _ordered(choices: Sequence[Choice], suspects: Sequence[Suspect], most: int) -> tuple[Choice, ...]:

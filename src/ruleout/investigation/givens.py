@@ -26,7 +26,7 @@ _IDENTITY = re.compile(
 )
 """Flags that say what is served, where and to whom: another value would be another deployment, not a trial of this."""
 _VARIABLES = re.compile(r"(?:NCCL|VLLM|SGLANG|TORCH|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM)_\w+")
-_VISIBLE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
+_LEFT_ALONE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
 _SIZES = re.compile(
     r"(?i).*(?:space|mem|bytes|max[-_]model[-_]len|context|ctx[-_]size|utili[sz]ation|num[-_]seqs|tokens)"
 )
@@ -42,6 +42,7 @@ class Choice:
 
 
 def given(found: Recognised, catalogue: Sequence[Offer], suspects: Sequence[Suspect]) -> Iterator[Choice]:
+    """The flags and the variables that the command sets, in its order."""
     offers = {offer.flag: offer for offer in catalogue}
     for flag, value in _flags(found.given, offers).items():
         offer = offers.get(flag)
@@ -49,7 +50,7 @@ def given(found: Recognised, catalogue: Sequence[Offer], suspects: Sequence[Susp
         factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
         yield Choice(_sized(factor, suspects), "given in the command", given=True)
     for name, value in found.env.items():
-        if _VARIABLES.fullmatch(name) and not _VISIBLE.fullmatch(name):
+        if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
             factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
             yield Choice(_sized(factor, suspects), "given in the environment", given=True)
 
@@ -87,9 +88,11 @@ def worth_of(offer: Offer) -> list[str]:
 
 
 def flag_factor(flag: str, baseline: str, others: Sequence[str]) -> Factor:
+    """A flag as a factor, of no more levels than are worth their trials."""
     levels = tuple(dict.fromkeys([baseline, *others]))[:MOST_LEVELS]
     return Factor(factor_name(flag), Mechanism.FLAG, flag, levels, baseline)
 
 
 def factor_name(target: str) -> str:
+    """What a factor is called after the flag or the variable that it sets."""
     return target.lstrip("-").replace("-", "_").lower()

@@ -96,6 +96,16 @@ def test_a_flag_that_the_refusal_names_is_varied_alone(tmp_path: Path) -> None:
     assert levels(case) == {"attention_backend": ("nope", "absent", "torch_native", "intel_amx")}
 
 
+def test_a_level_that_the_refusal_names_is_varied_alone(tmp_path: Path) -> None:
+    error = "importlib.metadata.PackageNotFoundError: No package metadata was found for flashinfer_python"
+    command = "sglang serve --model-path m --device cpu --attention-backend flashinfer --dtype float32"
+    frame = (
+        '  File "/venv/lib/python3.11/site-packages/sglang/srt/entrypoints/engine.py", line 9, in _set_envs_and_config'
+    )
+    case = failed(command, tmp_path, "Traceback (most recent call last):", frame, "    check()", error)
+    assert levels(case) == {"attention_backend": ("flashinfer", "absent", "torch_native", "intel_amx")}
+
+
 def test_what_the_log_speaks_for_is_offered_first(tmp_path: Path) -> None:
     case = failed("vllm serve m --max-model-len 512", tmp_path, GPU, "Capturing CUDA graph shapes", GRAPHS)
     assert case.factors[0].name == "enforce_eager"

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.streams import hear_no_more
+from ruleout.interfaces.cli.verdict import from_here
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.loop import DEFAULT_TRIALS
@@ -104,8 +105,8 @@ class Progress:
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """The factors of a command were chosen."""
         self.case = case
-        heading = "varied, the most suspected first" if choices else "nothing that a setting decides on is suspected"
-        self.console.print(f"  {heading} (case.yaml in {self.folder.path.name}):", style="dim", markup=False)
+        heading = "varied, the most suspected first" if choices else "nothing to vary: no setting is suspected"
+        self.console.print(f"  {heading} ({from_here(self.folder.case)}):", style="dim", markup=False)
         for choice in choices:
             self.console.print(f"    {words.factor(choice.factor)}   {choice.why}", markup=False, soft_wrap=True)
 
