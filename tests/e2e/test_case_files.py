@@ -68,7 +68,7 @@ def test_aliases_that_explode_are_refused_quickly(workshop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"engine": "sglang"}, ["sglang", "no adapter yet", "engine: command"]),
+        ({"engine": "sglang", "mode": "serve"}, ["the command is not", "sglang.launch_server", "engine: command"]),
         ({"engine": "warp-drive"}, ["warp-drive", "unknown engine"]),
         ({"host": {"ssh": "gpu-box"}}, ["host", "ssh", "not supported yet"]),
         ({"mode": "serve"}, ["port"]),

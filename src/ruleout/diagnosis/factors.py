@@ -75,6 +75,16 @@ def priors(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> dict[str, 
     return {name: (p + left) / total for name, p in told.items()}
 
 
+def spoken_of(suspects: Iterable[Suspect], factor: Factor) -> float:
+    """The probability of the suspects that speak of a factor, by its component or since their fix sets it."""
+    component = component_of(factor)
+    return sum(
+        suspect.probability
+        for suspect in suspects
+        if _sets(suspect, factor) or component in {suspect.component} | _ALSO.get(suspect.component, frozenset())
+    )
+
+
 def _share(told: dict[str, float], names: Sequence[str], probability: float) -> None:
     for name in names:
         told[name] += probability / len(names)

@@ -21,8 +21,6 @@ _MODEL = re.compile(r"(?:modeling|modular|configuration)_\w+|\bmodels[./]\w+|\b[
 """Names of models say `moe` or `mla` whatever failed."""
 _BAR = re.compile(r"\b\d{1,3}%\|.*(?:it/s|s/it|\?s)")
 """A progress bar: it names what is being loaded or captured, whatever failed."""
-_STEPPED_OVER = re.compile(r"Ignore import error when loading ")
-"""SGLang imports all of its models at each start, and says which it steps over: healthy starts do so, too."""
 _FIELD = re.compile(r'^\s*"\w+": ')
 """A field of a configuration, printed as JSON. Of a whole one, each field stands there whatever failed."""
 _IDLE = re.compile(r"\b[\w-]+['\"]?\s*[=:]\s*['\"]?(?:None|False|null|false|none|off|disabled|)['\"]?(?=[,;)}\]]|\s*$)")
@@ -75,7 +73,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
     weightless = {(warning.source, warning.line) for warning in diagnosis.warnings if warning.weight == 0}
     kept = [e for e in near if not _is_command(e.text, diagnosis) and (e.source, e.line) not in weightless]
     overcome = Overcome(diagnosis)
-    kept = _told([e for e in kept if not (_BAR.search(e.text) or _STEPPED_OVER.search(e.text) or overcome(e))])
+    kept = _told([e for e in kept if not (_BAR.search(e.text) or overcome(e))])
     source = diagnosis.sources[0].name if diagnosis.sources else ""
     values = [(s, s.resolved if s.resolved is not None else s.requested) for s in diagnosis.settings]
     settings = [Evidence(s.source or source, s.line, f"{s.name}={value}") for s, value in values if _is_on(s, value)]

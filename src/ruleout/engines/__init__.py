@@ -5,6 +5,7 @@ virtual environment where ruleout brings the engine itself.
 """
 
 from ruleout.engines.base import Answer, Engine, Launch, Request
-from ruleout.engines.registry import ENGINES, engine_named, recognise
+from ruleout.engines.recognising import Recognised, recognise
+from ruleout.engines.registry import ENGINES, engine_named
 
-__all__ = ["ENGINES", "Answer", "Engine", "Launch", "Request", "engine_named", "recognise"]
+__all__ = ["ENGINES", "Answer", "Engine", "Launch", "Recognised", "Request", "engine_named", "recognise"]

@@ -6,12 +6,15 @@ runs follows from its configuration alone, not from what the command happened to
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from ruleout.engines.recognising import WRAPPERS
 from ruleout.model import (
     ABSENT,
     PRESENT,
@@ -27,9 +30,6 @@ from ruleout.model import (
 )
 
 _PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
-_WRAPPERS = frozenset(
-    {"env", "sudo", "nohup", "nice", "timeout", "time", "numactl", "taskset", "docker", "podman", "srun"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,20 @@ class Applied:
     env: Mapping[str, str | None]
 
 
-def apply(case: Case, configuration: Configuration) -> Applied:
+def apply(case: Case, configuration: Configuration, override_flag: str = "") -> Applied:
     """The command and the environment of a case with the levels of a configuration set.
 
     A factor that the configuration does not name is at its baseline.
     Raises UsageError when a level cannot be set on this command.
+
+    Args:
+        override_flag: the flag by which the engine takes a JSON object that overrides its model's configuration.
     """
     argv = case.command
     if not argv:
         raise UsageError(f"case {case.name} has no command", "Give `command:` as a list, one word an item.")
     env: dict[str, str | None] = dict(case.env)
+    overrides: dict[str, str] = {}
     for factor in case.factors:
         if factor.mechanism is Mechanism.FLAG:
             argv = _without_flag(argv, factor)
@@ -64,12 +68,14 @@ def apply(case: Case, configuration: Configuration) -> Applied:
                 argv = _with_python(argv, factor, level, local=case.host == "local")
             case Mechanism.WORKLOAD:
                 _check_workload(case, factor, level)
+            case Mechanism.OVERRIDE if override_flag:
+                overrides[factor.target] = level
             case unsupported:
                 raise UsageError(
                     f"factor {factor.name}: {unsupported} is not supported yet with engine {case.engine}",
                     "Leave the factor out, or reach the same by a flag, an environment variable or another python.",
                 )
-    return Applied(argv, env)
+    return Applied(_overridden(argv, override_flag, overrides) if overrides else argv, env)
 
 
 def check(case: Case) -> None:
@@ -152,6 +158,37 @@ def _without_flag(argv: tuple[str, ...], factor: Factor) -> tuple[str, ...]:
     return arguments.without(argv, factor.target, owns)
 
 
+def _overridden(argv: tuple[str, ...], flag: str, levels: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with keys of the model's configuration overridden; `unset` leaves a key as it is.
+
+    A dotted key is one of a nested configuration. What the command overrides by itself stays.
+    """
+    given = arguments.value_of(argv, flag)
+    document = _json(given) if given is not None else {}
+    if not isinstance(document, dict):
+        raise UsageError(
+            f"{flag} {given}: no JSON object, so nothing can be added to it",
+            "Write it as JSON, or leave out the factors with `override:`.",
+        )
+    for key, level in levels.items():
+        *outer, name = key.split(".")
+        place = document
+        for part in outer:
+            inner = place.setdefault(part, {})
+            place[part] = place = inner if isinstance(inner, dict) else {}
+        if level != UNSET:
+            place[name] = _json(level)
+    return (*arguments.without(argv, flag), flag, json.dumps(document)) if document else argv
+
+
+def _json(text: str) -> Any:
+    """A value as JSON writes it; text that is no JSON is a string."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def _flag(factor: Factor, level: str) -> tuple[str, ...]:
     if level == ABSENT:
         return ()
@@ -172,7 +209,7 @@ def _with_python(argv: tuple[str, ...], factor: Factor, level: str, local: bool)
         return (interpreter, *argv[1:])
     folder = Path(interpreter).parent
     script = folder / name
-    if name in _WRAPPERS | arguments.SHELLS or str(folder) == "." or (local and not script.exists()):
+    if name in WRAPPERS | arguments.SHELLS or str(folder) == "." or (local and not script.exists()):
         raise UsageError(
             f"factor {factor.name}: {argv[0]} is neither a python nor a script beside {interpreter}",
             "Begin the command with python or a script of that environment; put variables under `env:`.",

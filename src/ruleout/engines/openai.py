@@ -14,22 +14,24 @@ from typing import Any
 from ruleout.engines.base import Answer, Request
 from ruleout.model import Probe, UsageError
 
-CHAT = "/v1/chat/completions"
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 _JSON = {"Content-Type": "application/json"}
 
 
-def requests_of(probes: Sequence[Probe], model: str | None) -> tuple[Request, ...]:
+def requests_of(probes: Sequence[Probe], model: str | None, path: str = CHAT) -> tuple[Request, ...]:
     """The requests of some probes, each repetition a step of its own, numbered from 1.
 
     Args:
         model: the name that the server knows the model by. Raises UsageError when it is needed and not known.
+        path: where completions are asked for: as a chat, or of the bare text.
     """
     found: list[Request] = []
     for probe in probes:
         for turn in range(1, probe.repeat + 1):
             step = len(found) + 1
             name = probe.kind if probe.repeat == 1 else f"{probe.kind} {turn} of {probe.repeat}"
-            found.append(_raw(step, name, probe) if probe.kind == "http" else _completion(step, name, probe, model))
+            raw = probe.kind == "http"
+            found.append(_raw(step, name, probe) if raw else _completion(step, name, probe, model, path))
     return tuple(found)
 
 
@@ -47,7 +49,7 @@ def _raw(step: int, name: str, probe: Probe) -> Request:
     )
 
 
-def _completion(step: int, name: str, probe: Probe, model: str | None) -> Request:
+def _completion(step: int, name: str, probe: Probe, model: str | None, path: str) -> Request:
     if probe.kind not in ("completion", "load"):
         raise UsageError(f"probe {probe.kind!r} is not supported yet", "Use completion, load or http.")
     if model is None:
@@ -55,17 +57,14 @@ def _completion(step: int, name: str, probe: Probe, model: str | None) -> Reques
             f"probe {probe.kind}: the command does not say which model to ask for",
             "Name the model in the command, or give the request itself: {kind: http, method: POST, path: …, body: …}.",
         )
-    body = {
-        "model": model,
-        "messages": [{"role": "user", "content": probe.prompt}],
-        "max_tokens": probe.max_tokens,
-        "temperature": 0,
-    }
+    chat = {"messages": [{"role": "user", "content": probe.prompt}]}
+    text = chat if path == CHAT else {"prompt": probe.prompt}
+    body = {"model": model, **text, "max_tokens": probe.max_tokens, "temperature": 0}
     return Request(
         step=step,
         name=name,
         method="POST",
-        path=CHAT,
+        path=path,
         body=json.dumps(body),
         headers=_JSON,
         timeout=probe.timeout,

@@ -31,6 +31,10 @@ class Journal:
     cwd: str | None = None
     verdict: Verdict | None = None
     suspicion: Suspicion | None = None
+    bare: bool = False
+    """It was begun with a command alone: the factors are chosen once the baseline has failed."""
+    chosen: bool = False
+    """They were chosen."""
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
@@ -112,9 +116,13 @@ class Journal:
         self.store.append(kind, trial, body)
         self._apply(kind, trial, body)
 
-    def begun(self, case_text: str, cwd: str) -> None:
+    def begun(self, case_text: str, cwd: str, bare: bool = False) -> None:
         """The investigation was started or gone on with, with this case, in this working folder."""
-        self.add("case", text=case_text, cwd=cwd)
+        self.add("case", text=case_text, cwd=cwd, **({"bare": True} if bare else {}))
+
+    def chose(self, case_text: str, why: Mapping[str, str]) -> None:
+        """The factors were chosen; earlier trials had all of them at their baseline."""
+        self.add("chosen", text=case_text, why=dict(why))
 
     def suspected(self, found: Suspicion) -> None:
         """What the baseline's log makes likely: once, so that the plan stays a function of the journal."""
@@ -151,6 +159,9 @@ class Journal:
         """What an event changes. Kinds that are not known change nothing."""
         if kind == "case":
             self.cwd = self.cwd or body.get("cwd")
+            self.bare = self.bare or bool(body.get("bare"))
+        elif kind == "chosen":
+            self.chosen = True
         elif kind == "verdict":
             self.verdict = from_json(Verdict, body["verdict"])
         elif kind == "suspicion":

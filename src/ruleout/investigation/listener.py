@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ruleout.model import Configuration, Trial
+from ruleout.investigation.givens import Choice
+from ruleout.model import Case, Configuration, Trial
 from ruleout.reasoning import Assessment
 
 
@@ -32,6 +33,9 @@ class Listener(Protocol):
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""
 
+    def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
+        """The factors of a case that began as a command alone were chosen."""
+
     def interrupted(self) -> None:
         """A Ctrl-C ended the trial under way; what follows is short and should not be cut off."""
 
@@ -46,6 +50,9 @@ class Silent:
         """Nothing."""
 
     def finished(self, trial: Trial) -> None:
+        """Nothing."""
+
+    def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """Nothing."""
 
     def interrupted(self) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ruleout.engines import Engine
+from ruleout.investigation.bare import widened
 from ruleout.investigation.byhand import Given
+from ruleout.investigation.casewriting import case_text
 from ruleout.investigation.conducting import Conductor
-from ruleout.investigation.folder import Folder
+from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.listener import Listener, Plan
@@ -93,6 +95,9 @@ class Investigation:
                 if (verdict := self._baseline_verdict(trials)) is not None:
                     return verdict
                 plans = [Plan(self.case.baseline, "the baseline")]
+            elif self.journal.bare and not self.journal.chosen:
+                self._choose()
+                continue
             elif log := next((one for one in self.given if one.digest not in self.journal.taken), None):
                 self.conductor.take(log)
                 continue
@@ -127,11 +132,26 @@ class Investigation:
         left = (budget.trials or DEFAULT_TRIALS) - len(self.journal.trials)
         return max(1, min(self.case.workers, left))
 
+    def _choose(self) -> None:
+        """The factors of a command, from the log of its failure. The case is written first: a crash loses nothing."""
+        first = self._first_shown()
+        log = self.folder.path / first.log if first else None
+        self.case, choices = widened(self.case, log if log is not None and log.is_file() else None)
+        check_launches(self.case, self.engine)
+        text = case_text(self.case, choices)
+        write_whole(self.folder.case, text)
+        self.journal.chose(text, {choice.factor.name: choice.why for choice in choices})
+        self.conductor.case = self.case
+        self.listener.chosen(self.case, choices)
+
+    def _first_shown(self) -> Trial | None:
+        shown = (t for t in self.journal.evidence if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
+        return next(shown, None)
+
     def _suspicion(self) -> Suspicion:
         """What the log of the first trial that showed the target makes likely; read once, then kept."""
         if self.journal.suspicion is None:
-            shown = (t for t in self.journal.evidence if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
-            first = next(shown, None)
+            first = self._first_shown()
             self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
         assert self.journal.suspicion is not None
         return self.journal.suspicion

@@ -39,8 +39,9 @@ def oracle_case(command: tuple[str, ...], case: Case | None) -> Case:
         return case
     if not command:
         raise UsageError("nothing to check", "Give a command behind `--`, or a case by --case.")
-    engine = recognise(command)
-    return Case("check", engine, command, mode=Mode.JOB if engine == "command" else Mode.SERVE)
+    found = recognise(command)
+    mode = Mode.JOB if found.engine == "command" else Mode.SERVE
+    return Case("check", found.engine, found.command, env=found.env, mode=mode)
 
 
 def parse_target(text: str) -> Target:

@@ -8,7 +8,6 @@ without which it cannot be launched, is needed: the target has to show.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +17,6 @@ from ruleout.model import ABSENT, Case, Mechanism, Mode, OutcomeKind, arguments
 RAISE, MOST_TIMES = 4, 64
 """By what the requests of a launch are multiplied while the baseline does not fail, and to what at most."""
 SEEN = 0.95
-_PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
 MOST_RUNS = 5
 
 Fails = Callable[[frozenset[str]], int | None]
@@ -84,7 +82,7 @@ def flags_of(case: Case) -> tuple[str, ...]:
     """The flags that the baseline passes: those of its command and those that factors set; none of a shell's script."""
     if arguments.shell_script(case.command):
         return ()
-    after = case.command[_program_ends(case.command) :]
+    after = case.command[arguments.program_ends(case.command) :]
     written = [token.partition("=")[0] for token in after if _is_flag(token)]
     varied = {f.target: f.baseline for f in case.factors if f.mechanism is Mechanism.FLAG}
     flags = [flag for flag in written if flag not in varied]
@@ -99,25 +97,13 @@ def without(case: Case, flags: frozenset[str]) -> Case:
 
 def _kept(command: Sequence[str], flags: frozenset[str]) -> Iterator[str]:
     """A flag goes with all values that stand between it and the next flag."""
-    begin, going = _program_ends(command), False
+    begin, going = arguments.program_ends(command), False
     yield from command[:begin]
     for token in command[begin:]:
         if _is_flag(token):
             going = token.partition("=")[0] in flags
         if not going:
             yield token
-
-
-def _program_ends(command: Sequence[str]) -> int:
-    """Where the arguments begin: a Python's own options, and its script or module, are no flags of the deployment."""
-    if not command or not _PYTHON.fullmatch(arguments.program(command[0])):
-        return 1
-    at = 1
-    while at < len(command) and command[at].startswith("-"):
-        if command[at] in ("-m", "-c"):
-            return at + 2
-        at += 2 if command[at] in ("-W", "-X") else 1
-    return at + 1
 
 
 def _is_flag(token: str) -> bool:

@@ -32,6 +32,7 @@ def investigate(
     budget: Budget,
     given: Sequence[Given] = (),
     reduce: bool = False,
+    bare: bool = False,
 ) -> Verdict:
     """Run an investigation in its folder.
 
@@ -40,6 +41,7 @@ def investigate(
         budget: what limits this run.
         given: logs of trials that were run by hand.
         reduce: raise the load until a rare failure shows, and find the smallest command that fails.
+        bare: the case is a command alone: its factors are chosen once its failure was seen.
 
     Raises:
         UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
@@ -63,7 +65,7 @@ def investigate(
                 f"{folder.path}: there are trials, but the database that knows of them is empty",
                 "Restore ruleout.db from a copy, or move the folder away and start anew.",
             )
-        journal.begun(text, str(Path.cwd()))
+        journal.begun(text, str(Path.cwd()), bare)
         try:
             return Investigation(case, folder, journal, engine, runner, listener, given, reduce).run(budget)
         except MissingError as problem:

@@ -16,18 +16,28 @@ from ruleout.model import (
     AssumptionSource,
     AssumptionStatus,
     Case,
+    Component,
     Configuration,
+    Diagnosis,
     Elsewhere,
     Evidence,
+    FailureClass,
     OutcomeKind,
     Suspicion,
     Trial,
     Verdict,
+    VerdictStatus,
 )
 from ruleout.model.diagnosis import ChosenBy, Suspect
 from ruleout.reading.diagnose import read_run
 
 DIGITS = 4
+WRONG = frozenset({FailureClass.WRONG_OUTPUT, FailureClass.NAN_INF, FailureClass.ACCURACY_LOSS})
+SHARED = (
+    "the cause is in none of the factors that were varied, and already the first answer is wrong: what all trials "
+    "share is the checkpoint; compare its files with the published ones, look in them for values that are not finite, "
+    "or serve it with another engine"
+)
 CHOICES = 8
 """How many of the engine's own choices are listed as never varied."""
 
@@ -36,18 +46,23 @@ def suspicion(case: Case, log: Path) -> Suspicion:
     """The suspects of a failing run, and the factors that they speak of."""
     if not log.is_file():
         return Suspicion()
-    run = read_run([log])
-    suspects = diagnosed(run.diagnosis, run.near, run.lines).suspects
-    told = priors(suspects, case.factors)
-    warned = [Evidence(w.source, w.line, w.text) for w in run.diagnosis.warnings]
-    engines = {s.name for s in run.diagnosis.settings if s.chosen_by is ChosenBy.ENGINE}
-    chosen = {name: value for name, value in resolved(run.diagnosis).items() if name in engines}
+    read = diagnosis_of(log)
+    told = priors(read.suspects, case.factors)
+    warned = [Evidence(w.source, w.line, w.text) for w in read.warnings]
+    engines = {s.name for s in read.settings if s.chosen_by is ChosenBy.ENGINE}
+    chosen = {name: value for name, value in resolved(read).items() if name in engines}
     return Suspicion(
-        suspects,
+        read.suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
         _advised(case, warned),
         chosen,
     )
+
+
+def diagnosis_of(log: Path) -> Diagnosis:
+    """What a run's log says, with its suspects."""
+    run = read_run([log])
+    return diagnosed(run.diagnosis, run.near, run.lines)
 
 
 def _advised(case: Case, lines: Sequence[Evidence]) -> tuple[Advice, ...]:
@@ -103,11 +118,29 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
         never_varied=(*verdict.never_varied, *_kept_choices(case, found, verdict.trials)),
     )
     outside = _outside(case, found)
+    if outside is None and not found.suspects and _wrong_at_once(verdict):
+        elsewhere = Elsewhere(verdict.elsewhere.probability, Component.WEIGHTS_CHECKPOINT, SHARED)
+        return replace(verdict, elsewhere=elsewhere)
     if outside is None or not verdict.elsewhere.probability:
         return verdict
     claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
-    elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, claim + outside.claim, outside.evidence)
+    note = outside.fix.get("note")
+    way_out = f"; what may help: {note}" if note else ""
+    whole = claim + outside.claim + way_out
+    elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, whole, outside.evidence)
     return replace(verdict, elsewhere=elsewhere)
+
+
+def _wrong_at_once(verdict: Verdict) -> bool:
+    """No setting is left, the log names no error, and the very first answer is wrong."""
+    failure = verdict.failure
+    return (
+        verdict.status is VerdictStatus.ELSEWHERE
+        and failure is not None
+        and failure.class_ in WRONG
+        and failure.exposure.step == 1
+        and not any(line.line for line in failure.evidence)
+    )
 
 
 def _kept_choices(case: Case, found: Suspicion, trials: Sequence[Trial]) -> list[str]:

@@ -15,7 +15,11 @@ from ruleout.model.case import ABSENT
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 """Programs that run a script: given as text, flags inside it are out of reach."""
 
+FORWARDS = '"$@"'
+"""How a shell's script ends that runs the words behind it."""
+
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
+_PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?")
 _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?|-\.\d+")
 
 
@@ -72,20 +76,52 @@ def value_of(argv: Sequence[str], flag: str) -> str | None:
 
 
 def shell_script(argv: Sequence[str]) -> str | None:
-    """The shell, when the command (or what a wrapper runs) is a script given as text: `bash -lc "…"`; else None."""
+    """The shell, when the command (or what a wrapper runs) is a script given as text: `bash -lc "…"`; else None.
+
+    A script that ends in `"$@"` runs the words behind it as they are: that is no text any more.
+    """
+    at = script_position(argv)
+    return None if at is None or argv[at].endswith(FORWARDS) else argv[shell_position(argv)]
+
+
+def shell_position(argv: Sequence[str]) -> int:
+    """Where the shell stands that is given a script as text; -1 where there is none."""
     for i, token in enumerate(argv):
-        if program(token) in SHELLS:
-            for option in argv[i + 1 :]:
-                if not option.startswith("-") or option.startswith("--"):
-                    break
-                if "c" in option:
-                    return token
+        if program(token) in SHELLS and _script_after(argv, i) is not None:
+            return i
+    return -1
+
+
+def script_position(argv: Sequence[str]) -> int | None:
+    """Where the text of a shell's script stands; None where there is none."""
+    shell = shell_position(argv)
+    return None if shell < 0 else _script_after(argv, shell)
+
+
+def _script_after(argv: Sequence[str], shell: int) -> int | None:
+    for i, option in enumerate(argv[shell + 1 :], start=shell + 1):
+        if not option.startswith("-") or option.startswith("--"):
+            return None
+        if "c" in option:
+            return i + 1 if i + 1 < len(argv) else None
     return None
 
 
 def program(token: str) -> str:
     """The name of a program without its folder."""
     return token.rstrip("/").rpartition("/")[2]
+
+
+def program_ends(argv: Sequence[str]) -> int:
+    """Where the arguments begin: a Python's own options, and its script or module, are no flags of the deployment."""
+    if not argv or not _PYTHON.fullmatch(program(argv[0])):
+        return 1
+    at = 1
+    while at < len(argv) and argv[at].startswith("-"):
+        if argv[at] in ("-m", "-c"):
+            return at + 2
+        at += 2 if argv[at] in ("-W", "-X") else 1
+    return at + 1
 
 
 def variable(name: str) -> bool:

@@ -43,6 +43,12 @@ def changes(configuration: Configuration, baseline: Configuration) -> str:
     return str(configuration.difference(baseline))
 
 
+def factor(varied: Factor) -> str:
+    """A factor with its levels, the failing deployment's with a star."""
+    levels = ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
+    return f"{varied.name}: {levels}{'  (proxy)' if varied.proxy else ''}"
+
+
 def ran(trial: Trial, baseline: Configuration) -> str:
     """What a trial changed, and what was in effect where the engine replaced it."""
     changed = changes(trial.configuration, baseline)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 import re2
 
-from ruleout.engines.transformers import Transformers, forced_model
+from ruleout.engines.transformers import TRANSFORMERS as ENGINE
 from ruleout.model import Case, Configuration, Factor, Mechanism, Mode, Probe, Ready, Stage, UsageError
 
-ENGINE = Transformers()
 BASE = Configuration()
 
 
@@ -67,9 +66,11 @@ def test_another_command_is_refused_and_a_way_out_is_named(command: str) -> None
     assert "engine: command" in error.value.remedy
 
 
-def test_a_shell_script_is_refused() -> None:
+def test_a_shell_script_is_run_as_words_where_it_can_be() -> None:
+    launch = ENGINE.launch(Case("c", "transformers", ("bash", "-c", "transformers serve m")), BASE)
+    assert launch.argv[:3] == ("transformers", "serve", "m")
     with pytest.raises(UsageError, match="port cannot be set inside a script"):
-        ENGINE.launch(Case("c", "transformers", ("bash", "-c", "transformers serve")), BASE)
+        ENGINE.launch(Case("c", "transformers", ("bash", "-c", "transformers serve $MODEL")), BASE)
 
 
 def test_readiness_of_the_case_goes_first() -> None:
@@ -114,7 +115,7 @@ def test_a_model_of_the_hub_is_not_served_offline() -> None:
     ],
 )
 def test_the_forced_model_is_a_flag_or_the_argument(command: str, model: str | None) -> None:
-    assert forced_model(command.split()) == model
+    assert ENGINE.model(command.split()) == model
 
 
 def test_by_default_the_same_completion_is_asked_twice() -> None:

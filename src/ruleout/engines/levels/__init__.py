@@ -2,7 +2,12 @@
 
 One YAML file an engine. Each setting has its flag, the component that it decides on, and its levels by the release
 whose list they are; a release without a list of its own has that of the one before it. `formerly` is its flag in
-releases up to `renamed_after`; a `bare` flag has no value.
+releases up to `renamed_after`; a `bare` flag has no value; `also` are other spellings.
+
+What `ruleout.engines.catalogue` makes of it: a setting matters only where all its `needs` hold (gpu, cpu, ranks, moe,
+mla, sparse, quantized, fp4, fp8); `try` gives the levels worth a trial, by what holds, the first that fits (`{}`: none,
+unless the command gives the flag); `switched_off_by` is the flag against what is on by default; what is `trial_only`
+changes something that no log calls by that name.
 """
 
 from ruleout.engines.levels.reading import levels_of

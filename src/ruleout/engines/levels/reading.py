@@ -16,11 +16,13 @@ BARE = ("False", "True")
 
 def levels_of(engine: str, version: str | None = None) -> tuple[Levels, ...]:
     """The levels of an engine's settings in that release (the newest known without one); none for other engines."""
-    return tuple(levels for entry in _entries(engine) for levels in _levels(entry, engine, version))
+    told = (entry for entry in entries(engine) if not entry.get("trial_only"))
+    return tuple(levels for entry in told for levels in _levels(entry, engine, version))
 
 
 @cache
-def _entries(engine: str) -> tuple[dict[str, Any], ...]:
+def entries(engine: str) -> tuple[dict[str, Any], ...]:
+    """The settings of an engine as its file lists them; none for other engines."""
     import yaml
 
     path = files("ruleout.engines") / "levels" / f"{engine}.yaml"
@@ -36,14 +38,15 @@ def _levels(entry: dict[str, Any], engine: str, version: str | None) -> list[Lev
     for key in ("flag", "formerly"):
         if key in entry:
             at = version or (entry.get("renamed_after") if key == "formerly" else None)
-            release = "" if entry.get("bare") else _release(entry["levels"], at)
+            release = "" if entry.get("bare") else release_of(entry, at)
             levels = tuple(entry["levels"][release]) if release else BARE
             found.append(Levels(_name(entry[key]), levels, component, f"{engine} {release}".strip()))
     return found
 
 
-def _release(listed: dict[str, list[str]], version: str | None) -> str:
-    releases = sorted(listed, key=_parts)
+def release_of(entry: dict[str, Any], version: str | None) -> str:
+    """The release whose list of levels holds in that version."""
+    releases: list[str] = sorted(entry["levels"], key=_parts)
     if version is None or not _parts(version):
         return releases[-1]
     return next((r for r in reversed(releases) if _parts(r) <= _parts(version)), releases[0])

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import click
 
+from ruleout.interfaces.cli.opening import Asked, write_new
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.byhand import Given, given
-from ruleout.investigation.casefile import read_case
 from ruleout.investigation.caseschema import seconds
 from ruleout.investigation.folder import Folder, write_whole
-from ruleout.investigation.session import find
 from ruleout.investigation.session import investigate as run_investigation
-from ruleout.model import Budget, Case, Verdict, VerdictStatus
+from ruleout.model import Budget, Case, UsageError, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
 from ruleout.report.page import page
 from ruleout.runners.local import LocalRunner
@@ -56,11 +55,34 @@ folder_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
-@click.command()
-@click.argument("case_file", metavar="CASE.yaml")
+class _BeforeCommand(click.Command):
+    """Options and a case file stand before `--`; what stands behind is a command, and none of it is ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS]", "CASE.yaml | -- COMMAND…"]
+
+
+_COMMAND = "ruleout.command"
+
+
+@click.command(cls=_BeforeCommand)
+@click.argument("case_file", metavar="CASE.yaml", required=False)
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
 @click.option("--explain", is_flag=True, help="Say of every trial why it is the next, with the arithmetic.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --dry-run -- COMMAND: write the case file there, to edit.",
+)
 @click.option(
     "--reduce",
     is_flag=True,
@@ -77,11 +99,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 )
 @folder_option
 @json_option
+@click.pass_context
 def investigate(
-    case_file: str,
+    ctx: click.Context,
+    case_file: str | None,
     resume: bool,
     dry_run: bool,
     explain: bool,
+    output: Path | None,
     reduce: bool,
     budget_trials: int | None,
     budget_time: float | None,
@@ -89,27 +114,41 @@ def investigate(
     chosen: Path | None,
     as_json: bool,
 ) -> int:
-    """Run the failing deployment of CASE.yaml under controlled changes until one cause is left.
+    """Run the failing deployment of CASE.yaml, or that of COMMAND, under controlled changes until one cause is left.
+
+    Of a command behind `--` the engine is recognised (vllm, sglang, transformers, llama.cpp, tensorrt-llm, or any other
+    command, which then has to end by itself); what is varied is chosen once it has failed, by its log.
 
     The record stays in ./ruleout/NAME: trials with their logs, FINDINGS.md, and what --resume needs.
     """
-    path = Path(case_file)
-    if resume and not path.is_file():
-        path = find(case_file, chosen).case
-    case = read_case(path)
+    asked = Asked(case_file, ctx.meta.get(_COMMAND), chosen, resume)
+    if output is not None and not (dry_run and asked.command is not None):
+        raise UsageError("--output writes the case of a command", "Use it with --dry-run and a command behind `--`.")
+    opened = asked.opened(by_hand, dry_run)
+    case = opened.case
     budget = Budget(
         budget_trials or case.budget.trials,
         case.budget.minutes if budget_time is None else budget_time / 60,
         case.budget.disk,
     )
-    folder = Folder.of(case, chosen)
     if dry_run:
-        tell_plan(case, budget, as_json)
+        if output is not None:
+            write_new(output, opened.text)
+        tell_plan(case, budget, as_json, opened.text if asked.command is not None else "")
         return 0
-    text = path.read_text(encoding="utf-8-sig")
     logs = [given(case, log) for log in by_hand]
+    folder = Folder.of(case, chosen)
     return conduct(
-        case, text, folder, budget, resume=resume, as_json=as_json, logs=logs, reduce=reduce, explain=explain
+        case,
+        opened.text,
+        folder,
+        budget,
+        resume=resume,
+        as_json=as_json,
+        logs=logs,
+        reduce=reduce,
+        explain=explain,
+        bare=opened.bare,
     )
 
 
@@ -124,6 +163,7 @@ def conduct(
     logs: Sequence[Given] = (),
     reduce: bool = False,
     explain: bool = False,
+    bare: bool = False,
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
@@ -131,8 +171,18 @@ def conduct(
         console.print(f"  by hand  {log.told}", style="dim", markup=False, soft_wrap=True)
     with Progress(case, folder, budget, console, explain=explain) as progress:
         verdict = run_investigation(
-            case, text, folder, LocalRunner(), progress, resume=resume, budget=budget, given=logs, reduce=reduce
+            case,
+            text,
+            folder,
+            LocalRunner(),
+            progress,
+            resume=resume,
+            budget=budget,
+            given=logs,
+            reduce=reduce,
+            bare=bare,
         )
+        case = progress.case  # with the factors that were chosen on the way
     tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
 

@@ -13,8 +13,12 @@ from ruleout.reasoning.costs import DEFAULT_MINUTES
 from ruleout.report import words
 
 
-def tell_plan(case: Case, budget: Budget, as_json: bool) -> None:
-    """Print the plan. Raises UsageError when a factor cannot be set on this command."""
+def tell_plan(case: Case, budget: Budget, as_json: bool, text: str = "") -> None:
+    """Print the plan. Raises UsageError when a factor cannot be set on this command.
+
+    Args:
+        text: the case file, where it was made from a command.
+    """
     engine = engine_named(case.engine)
     check_launches(case, engine)
     launch = engine.launch(case, case.baseline)
@@ -35,6 +39,7 @@ def tell_plan(case: Case, budget: Budget, as_json: bool) -> None:
                 "minutes_per_trial": each,
                 "most_trials": most,
                 "one_factor_at_a_time": {"trials": every, "minutes": every * each},
+                **({"case_file": text} if text else {}),
             }
         )
         return
@@ -42,10 +47,13 @@ def tell_plan(case: Case, budget: Budget, as_json: bool) -> None:
     console.print(f"{case.name}: nothing is launched")
     console.print(f"  baseline  {shlex.join(launch.argv)}", soft_wrap=True)
     for factor in case.factors:
-        levels = ", ".join(f"{level}*" if level == factor.baseline else level for level in factor.levels)
-        console.print(f"  factor    {factor.name}: {levels}{'  (proxy)' if factor.proxy else ''}")
+        console.print(f"  factor    {words.factor(factor)}", markup=False, soft_wrap=True)
     console.print("            (* the failing deployment's)")
     estimate = "" if case.cost.trial else " (no cost.trial in the case; this is a guess)"
     console.print(f"  price     about {words.minutes(each)} a trial{estimate}, at most {most} trials")
     console.print(f"            every level by itself would be {every} trials, {words.minutes(every * each)}")
     console.print("  first     the baseline; what comes next depends on what it shows")
+    if text:
+        console.print("            and the factors are chosen by its log: those above are chosen without one")
+        console.print("")
+        console.print(text.rstrip(), markup=False, soft_wrap=True)

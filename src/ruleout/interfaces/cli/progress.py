@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,9 @@ from rich.text import Text
 
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.streams import hear_no_more
+from ruleout.interfaces.cli.verdict import from_here
 from ruleout.investigation.folder import Folder
+from ruleout.investigation.givens import Choice
 from ruleout.investigation.listener import Plan
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns
@@ -109,6 +111,14 @@ class Progress:
         self.done.append(trial)
         self.running.pop(trial.id, None)
         self.console.print(self._trial_line(trial), soft_wrap=not self.console.is_terminal)
+
+    def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
+        """The factors of a command were chosen."""
+        self.case = case
+        heading = "varied, the most suspected first" if choices else "nothing to vary: no setting is suspected"
+        self.console.print(f"  {heading} ({from_here(self.folder.case)}):", style="dim", markup=False)
+        for choice in choices:
+            self.console.print(f"    {words.factor(choice.factor)}   {choice.why}", markup=False, soft_wrap=True)
 
     def interrupted(self) -> None:
         """A Ctrl-C ended the trial under way."""

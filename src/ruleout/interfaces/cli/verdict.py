@@ -33,18 +33,18 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
     mark, style = STYLES[verdict.status]
     told = headline(verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
     console.print(Text(f"{mark} {told}", f"bold {style}"))
-    for label, text in facts(case, verdict, f"{_from_here(folder.path)}/"):
+    for label, text in facts(case, verdict, f"{from_here(folder.path)}/"):
         room = max(24, console.width - LABEL - 1)
         first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(words.total(verdict))
-    trials, record = words.count(len(verdict.trials), "trial"), _from_here(folder.findings)
+    trials, record = words.count(len(verdict.trials), "trial"), from_here(folder.findings)
     console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
 
 
-def _from_here(path: Path) -> Path:
+def from_here(path: Path) -> Path:
     """As a person names it from the current folder."""
     try:
         return path.relative_to(Path.cwd())

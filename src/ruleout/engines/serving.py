@@ -1,0 +1,144 @@
+"""An engine that serves over HTTP in OpenAI's style: the same launch, requests and answers; what differs is data.
+
+Wherever a command names its port and its host, the trial's own are set instead: a free port of the loopback interface.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ruleout.engines import factors, openai
+from ruleout.engines.base import Answer, Launch, Request
+from ruleout.engines.command import job
+from ruleout.engines.recognising import Recognised, recognise
+from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError, arguments
+
+_PROBES = (Probe(repeat=2),)
+"""Twice, because a server whose generation thread has died may still answer the first request with 200."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The adapter of one engine.
+
+    Attributes:
+        called: the command, in words.
+        ready_path: the path that answers 2xx once requests are served, and not before.
+        model_flags: the flags that say which model; the first that is given counts.
+        positional: the model may be the argument of the command instead.
+        name_flags: the flags that give the model another name, by which clients know it.
+        bare: flags without a value, which an argument may follow.
+        completions: the path that completes a prompt; chat needs a template, which small checkpoints lack.
+        offline: what keeps it from the network when the model is a local folder.
+        private: what is always set, so that nothing is sent to the engine's makers.
+        override_flag: takes a JSON object whose keys replace those of the model's configuration; empty: there is none.
+    """
+
+    name: str
+    called: str
+    stages: Mapping[Stage, str]
+    ready_path: str
+    model_flags: tuple[str, ...] = ()
+    positional: bool = True
+    name_flags: tuple[str, ...] = ()
+    bare: frozenset[str] = frozenset()
+    completions: str = openai.TEXT
+    offline: Mapping[str, str] = field(default_factory=dict)
+    private: Mapping[str, str] = field(default_factory=dict)
+    override_flag: str = ""
+
+    def launch(self, case: Case, configuration: Configuration) -> Launch:
+        """Serving on a free port of the loopback interface. Raises UsageError when the command is another's."""
+        if case.mode is Mode.JOB:
+            return job(case, configuration)
+        case = self._on_free_port(case)
+        applied = factors.apply(case, configuration, self.override_flag)
+        model = self.model(applied.argv)
+        offline = self.offline if model is not None and _is_folder(model, case) else {}
+        return Launch(
+            argv=applied.argv,
+            env={**self.private, **offline, **applied.env},
+            cwd=case.cwd,
+            port=0,
+            ready_path=case.ready.path or self.ready_path,
+            ready_log=case.ready.log,
+        )
+
+    def requests(self, case: Case, configuration: Configuration) -> tuple[Request, ...]:
+        """The case's probes, or the same completion twice; asked of the model that the command names."""
+        if case.mode is Mode.JOB:
+            return ()
+        argv = factors.apply(self._on_free_port(case), configuration, self.override_flag).argv
+        probes = factors.probes_under(case, configuration, case.probes or _PROBES)
+        asked = openai.requests_of(probes, self.name_for_clients(argv), self.completions)
+        key = arguments.value_of(argv, "--api-key")
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return tuple(replace(request, headers={**request.headers, **headers}) for request in asked)
+
+    def answer(self, request: Request, body: str) -> Answer | None:
+        """The completion in the body, also of one that was encoded twice; None when it is none."""
+        return openai.answer_of(request, body)
+
+    def model(self, argv: Sequence[str]) -> str | None:
+        """Which model the command serves; None when it does not say."""
+        named = _first(argv, self.model_flags)
+        return self._argument(argv) if named is None and self.positional else named
+
+    def name_for_clients(self, argv: Sequence[str]) -> str | None:
+        """The name of the model in a request; None when the command does not say."""
+        named = _first(argv, self.name_flags)
+        return self.model(argv) if named is None else named
+
+    def _argument(self, argv: Sequence[str]) -> str | None:
+        """The first word that is no flag and no flag's value."""
+        rest = list(recognise(argv).given)
+        while rest:
+            token = rest.pop(0)
+            if arguments.is_value(token):
+                return token
+            if "=" not in token and token not in self.bare and not token.startswith("--no-") and rest:
+                rest.pop(0)
+        return None
+
+    def _on_free_port(self, case: Case) -> Case:
+        found = recognise(case.command)
+        if shell := arguments.shell_script(found.command):
+            raise UsageError(
+                f"engine {self.name}: the port cannot be set inside a script given to {shell} -c",
+                "Give the command itself as a list of words; or use `engine: command` and write {port} in the script.",
+            )
+        if found.engine != self.name:
+            raise UsageError(
+                f"case {case.name}: the command is not `{self.called}`",
+                "Use `engine: command`, which runs anything, with `ready: {path: …}` or `mode: job`.",
+            )
+        if found.container:
+            _check_container(found)
+        argv = arguments.without(arguments.without(found.command, "--port"), "--host")
+        command = (*argv, "--port", "{port}", "--host", "127.0.0.1")
+        return replace(case, command=command, env={**case.env, **found.env})
+
+
+def _first(argv: Sequence[str], flags: Sequence[str]) -> str | None:
+    return next((value for flag in flags if (value := arguments.value_of(argv, flag)) is not None), None)
+
+
+def _check_container(found: Recognised) -> None:
+    """Raises UsageError for a container whose port cannot be reached, or that would outlive the trial."""
+    words = found.command[: found.begin]
+    if _first(words, ("--network", "--net")) != "host":
+        raise UsageError(
+            f"a container of its own network: the port of {found.engine} in it cannot be chosen freely",
+            "Add --network host to the command, or give the command that the container runs, inside of it.",
+        )
+    if set(words) & {"-d", "--detach"}:
+        raise UsageError("a container in the background is not stopped with its command", "Leave out -d and --detach.")
+
+
+def _is_folder(model: str, case: Case) -> bool:
+    """Whether a model is a local folder. On another host only an absolute path tells."""
+    if case.host != "local":
+        return os.path.isabs(model)
+    return os.path.isdir(os.path.join(case.cwd or "", model))

@@ -1,0 +1,70 @@
+"""A case made from a command alone: the engine is recognised, and its factors come once its failure was seen.
+
+Before, nothing is varied: which few of an engine's hundreds of settings are worth a trial, only the failure tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ruleout.engines import ENGINES, Recognised, recognise
+from ruleout.engines.catalogue import offers, spelt_out
+from ruleout.engines.helping import help_of
+from ruleout.engines.serving import Server
+from ruleout.investigation.choosing import choose
+from ruleout.investigation.givens import Choice
+from ruleout.investigation.suspecting import diagnosis_of
+from ruleout.investigation.traits import traits
+from ruleout.model import Case, Mode, UsageError, arguments
+
+_LONGEST = 60
+
+
+def bare_case(command: Sequence[str]) -> Case:
+    """The case of a command, without factors. Raises UsageError when there is no command."""
+    if not command:
+        raise UsageError("nothing to investigate", "Name a case file, or give a command behind `--`.")
+    found = recognise(command)
+    serves = found.engine != "command"
+    launched = spelt_out(found.command, offers(found.engine)) if serves else found.command
+    mode = Mode.SERVE if serves else Mode.JOB
+    return Case(_name(found), found.engine, launched, env=found.env, mode=mode)
+
+
+def widened(case: Case, log: Path | None, *, ask: bool = True) -> tuple[Case, tuple[Choice, ...]]:
+    """The case with the factors worth varying, and why each is.
+
+    Args:
+        log: of a failing run; None while there is none.
+        ask: run the installed engine's `--help`, where that was not done before.
+    """
+    found = replace(recognise(case.command), env=case.env)
+    diagnosis = diagnosis_of(log) if log is not None else None
+    version = diagnosis.engine.version if diagnosis and diagnosis.engine.name == found.engine else None
+    known = found.engine != "command" and not found.container
+    told = help_of(found.engine, found.program, case.env, case.cwd, ask=ask) if known else None
+    holds = traits(diagnosis, found.command, _folder(found))
+    choices = choose(found, diagnosis, offers(found.engine, version, holds, told))
+    return replace(case, factors=tuple(choice.factor for choice in choices)), choices
+
+
+def _folder(found: Recognised) -> Path | None:
+    """The model's folder, where it may be one."""
+    engine = ENGINES[found.engine]
+    model = engine.model(found.command) if isinstance(engine, Server) else None
+    return Path(model).expanduser() if model else None
+
+
+def _name(found: Recognised) -> str:
+    """Engine and model, or the program: what names the investigation's folder."""
+    engine = ENGINES[found.engine]
+    if isinstance(engine, Server):
+        words = [engine.name, arguments.program(engine.model(found.command) or "")]
+    else:
+        at = arguments.program_ends(found.command) - 1
+        words = [Path(arguments.program(found.command[min(at, len(found.command) - 1)])).stem]
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(word for word in words if word)).strip("-._")
+    return plain[:_LONGEST] or "command"

@@ -1,0 +1,134 @@
+"""From a failing command and its log to the few factors worth varying, in the order in which they are suspected.
+
+What the person set by hand comes first, since it is what differs from a usual start; then what the log's diagnosis
+proposes; then what the engine's catalogue has for the suspected components. A start that was refused with a reason that
+no setting changes is not searched far.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from ruleout.diagnosis.alternatives import alternative
+from ruleout.diagnosis.factors import priors, spoken_of
+from ruleout.diagnosis.ran import in_effect
+from ruleout.engines import Recognised
+from ruleout.engines.catalogue import Offer
+from ruleout.investigation.givens import LEAST, MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClass, Mechanism, Stage, arguments
+from ruleout.model.diagnosis import Suspect
+
+MOST, MOST_OF_REFUSAL = 8, 3
+OPEN = 0.3
+"""With so much unexplained, the log speaks for nothing in particular."""
+DECIDED = 0.5
+REFUSALS = frozenset(
+    {FailureClass.UNSUPPORTED_ARCH, FailureClass.UNKNOWN_MODEL_TYPE, FailureClass.IMPORT_ABI}
+    | {FailureClass.MISSING_SYMBOL, FailureClass.QUANT_FORMAT_MISMATCH, FailureClass.MISSING_WEIGHTS}
+)
+"""Classes that say why a start was refused."""
+_NO_NAMES = frozenset({ABSENT, PRESENT, UNSET, "auto", "none", "default", "on", "off"})
+_NUMBER = re.compile(r"[\d.,eE+-]+").fullmatch
+_EARLY = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG})
+
+
+def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[Offer] = ()) -> tuple[Choice, ...]:
+    """The factors to vary, most suspected first.
+
+    Args:
+        diagnosis: of the failing run's log; None while nothing was run.
+        catalogue: of the engine's release, for this hardware and this model.
+    """
+    suspects = diagnosis.suspects if diagnosis else ()
+    refused = diagnosis is not None and refusal(diagnosis)
+    choices: dict[tuple[Mechanism, str], Choice] = {}
+    for choice in (
+        *given(found, catalogue, suspects),
+        *(_proposed(found, diagnosis, {o.flag for o in catalogue if not o.matters}) if diagnosis else ()),
+        *_offered(diagnosis, catalogue),
+    ):
+        key = (choice.factor.mechanism, choice.factor.target)
+        before = choices.get(key)
+        choices[key] = choice if before is None else replace(before, factor=_merged(before.factor, choice.factor))
+    named = {choice.factor.name: choice for choice in reversed(choices.values())}  # of two of one name, the first
+    kept = [choice for choice in reversed(named.values()) if _worth(choice, diagnosis, refused)]
+    return _ordered(kept, suspects, MOST_OF_REFUSAL if refused else MOST)
+
+
+def refusal(diagnosis: Diagnosis) -> bool:
+    """Whether the start was refused for a reason that the log names: the same will happen every time."""
+    if diagnosis.failure is None or not diagnosis.suspects:
+        return False
+    early = diagnosis.failure.class_ in REFUSALS or diagnosis.stage in _EARLY
+    return early and diagnosis.suspects[0].probability >= DECIDED
+
+
+def _worth(choice: Choice, diagnosis: Diagnosis | None, refused: bool) -> bool:
+    if diagnosis is None or diagnosis.failure is None:
+        return True
+    spoken = spoken_of(diagnosis.suspects, choice.factor) >= LEAST
+    return spoken or _named(choice, diagnosis) or (not refused and (choice.given or diagnosis.unexplained >= OPEN))
+
+
+def _named(choice: Choice, diagnosis: Diagnosis) -> bool:
+    """The failure, or what speaks for a suspect, names the flag, or the level that the command gives it."""
+    failure = diagnosis.failure
+    told = [failure.message, failure.text, *failure.frames] if failure else []
+    told += [line.text for suspect in diagnosis.suspects for line in suspect.evidence]
+    level = choice.factor.baseline.lower()
+    words = [choice.factor.target, *([level] if choice.given and level not in _NO_NAMES and not _NUMBER(level) else [])]
+    return any(word in text.lower() for text in told for word in words)
+
+
+def _ordered(choices: Sequence[Choice], suspects: Sequence[Suspect], most: int) -> tuple[Choice, ...]:
+    told = priors(suspects, [choice.factor for choice in choices])
+    by_suspicion = sorted(choices, key=lambda choice: (-told.get(choice.factor.name, 0.0), not choice.given))
+    first = sorted(by_suspicion, key=lambda choice: not choice.given)[:most]
+    return tuple(choice for choice in by_suspicion if choice in first)
+
+
+# -- what the diagnosis and the catalogue propose --------------------------------------------------------------
+
+
+def _proposed(found: Recognised, diagnosis: Diagnosis, idle: Collection[str]) -> Iterator[Choice]:
+    """The changes that the diagnosis would try, but for those of flags that are idle here."""
+    for suspect in diagnosis.suspects:
+        if suspect.probability < LEAST:
+            continue
+        why = f"{_told(suspect)}: the diagnosis would try it"
+        for name, level in alternative(diagnosis, suspect).items():
+            if arguments.variable(name):
+                baseline = found.env.get(name, UNSET)
+                yield Choice(Factor(factor_name(name), Mechanism.ENV, name, (baseline, level or "1"), baseline), why)
+            elif level != ABSENT and name not in idle:
+                yield Choice(flag_factor(name, ABSENT, [level or PRESENT]), why)
+
+
+def _offered(diagnosis: Diagnosis | None, catalogue: Sequence[Offer]) -> Iterator[Choice]:
+    for offer in catalogue:
+        levels = [level for level in worth_of(offer) if diagnosis is None or not _already(diagnosis, offer, level)]
+        if not levels:
+            continue
+        factor = flag_factor(offer.flag, ABSENT, levels)
+        suspect = next((s for s in (diagnosis.suspects if diagnosis else ()) if spoken_of([s], factor) >= LEAST), None)
+        yield Choice(factor, _told(suspect) if suspect else f"decides on {offer.component}")
+
+
+def _already(diagnosis: Diagnosis, offer: Offer, level: str) -> bool:
+    if not offer.bare:
+        return in_effect(diagnosis, offer.flag, level)
+    if offer.flag.startswith("--no-"):
+        return in_effect(diagnosis, offer.flag[5:], "False")
+    return in_effect(diagnosis, offer.flag, "")
+
+
+def _told(suspect: Suspect) -> str:
+    return f"{suspect.component}, {suspect.probability:.0%} by the log"
+
+
+def _merged(one: Factor, other: Factor) -> Factor:
+    """The first with the levels of both. A list of sizes stays as it is."""
+    levels = one.levels if one.ordered else tuple(dict.fromkeys([*one.levels, *other.levels]))
+    return replace(one, levels=levels[:MOST_LEVELS])

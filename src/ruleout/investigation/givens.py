@@ -1,0 +1,98 @@
+"""What a command sets by hand, as factors: it is what differs from a usual start, so it is suspected first.
+
+What says which deployment it is (the model, its names, ports, parallel sizes, paths) is never varied. Where memory is
+suspected, a size is tried at its half and less: the largest that works is worth knowing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ruleout.engines import Recognised
+from ruleout.engines.catalogue import Offer
+from ruleout.model import ABSENT, PRESENT, UNSET, Component, Factor, Mechanism, arguments
+from ruleout.model.diagnosis import Suspect
+
+LEAST = 0.05
+"""A factor of which suspects of less than this speak is not worth a trial by itself."""
+MOST_LEVELS = 5
+_IDENTITY = re.compile(
+    r"--(?:model(?:[-_](?:path|tag))?|force-model|served[-_]model[-_]name|alias|tokenizer.*|.*revision|trust[-_]remote[-_]code"
+    r"|host|(?:.*-)?port|api-key.*|ssl-.*|uds|root-path|allow.*|device|nnodes|node-rank|(?:dist|master)-.*|headless"
+    r"|(?:tp|pp|dp|ep)(?:[-_]size)?|.*parallel.*|.*[-_](?:dir|path|file|url)|config|extra_llm_api_options|chat-template.*"
+    r"|.*parser|lora.*|mmproj.*|hf-.*|json-model-override-args|.*log.*|.*metrics.*|uvicorn.*|seed|api-server-count|help|version)"
+)
+"""Flags that say what is served, where and to whom: another value would be another deployment, not a trial of this."""
+_VARIABLES = re.compile(r"(?:NCCL|VLLM|SGLANG|TORCH|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM)_\w+")
+_LEFT_ALONE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
+_SIZES = re.compile(
+    r"(?i).*(?:space|mem|bytes|max[-_]model[-_]len|context|ctx[-_]size|utili[sz]ation|num[-_]seqs|tokens)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A factor, and why it is varied. `given`: the command sets it."""
+
+    factor: Factor
+    why: str
+    given: bool = False
+
+
+def given(found: Recognised, catalogue: Sequence[Offer], suspects: Sequence[Suspect]) -> Iterator[Choice]:
+    """The flags and the variables that the command sets, in its order."""
+    offers = {offer.flag: offer for offer in catalogue}
+    for flag, value in _flags(found.given, offers).items():
+        offer = offers.get(flag)
+        level = PRESENT if value is None else value
+        factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
+        yield Choice(_sized(factor, suspects), "given in the command", given=True)
+    for name, value in found.env.items():
+        if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
+            factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
+            yield Choice(_sized(factor, suspects), "given in the environment", given=True)
+
+
+def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | None]:
+    """The long flags of a command that may be varied, with their values; those of several values are left alone."""
+    found: dict[str, str | None] = {}
+    rest = list(words)
+    while rest:
+        flag, equals, value = rest.pop(0).partition("=")
+        values = [value] if equals else []
+        bare = flag in offers and offers[flag].bare
+        while not equals and not bare and rest and arguments.is_value(rest[0]):
+            values.append(rest.pop(0))
+        if flag.startswith("--") and len(flag) > 2 and len(values) < 2 and not _IDENTITY.fullmatch(flag):
+            found[flag] = values[0] if values else None
+    return found
+
+
+def _sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor:
+    """Where memory is suspected, a size is tried at its half and less: the largest that works is worth knowing."""
+    memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
+    if memory < LEAST or not _SIZES.match(factor.target) or not re.fullmatch(r"\d+(?:\.\d+)?", factor.baseline):
+        return factor
+    size = float(factor.baseline)
+    whole = "." not in factor.baseline
+    smaller = [size / part for part in ((2, 4, 8, 16) if whole else (1.25, 1.6, 2.5))]
+    levels = [str(int(s)) if whole else f"{s:.2f}".rstrip("0").rstrip(".") for s in smaller if s >= 1 or not whole]
+    return replace(factor, levels=tuple(dict.fromkeys([factor.baseline, *levels])), ordered=True) if levels else factor
+
+
+def worth_of(offer: Offer) -> list[str]:
+    """The levels worth a trial that are not what the engine does by itself."""
+    return [level for level in offer.levels if level != "auto"]
+
+
+def flag_factor(flag: str, baseline: str, others: Sequence[str]) -> Factor:
+    """A flag as a factor, of no more levels than are worth their trials."""
+    levels = tuple(dict.fromkeys([baseline, *others]))[:MOST_LEVELS]
+    return Factor(factor_name(flag), Mechanism.FLAG, flag, levels, baseline)
+
+
+def factor_name(target: str) -> str:
+    """What a factor is called after the flag or the variable that it sets."""
+    return target.lstrip("-").replace("-", "_").lower()

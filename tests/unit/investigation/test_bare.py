@@ -1,0 +1,163 @@
+"""From a command and the log of its failure to a case: named, recognised, with few factors and a reason for each."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ruleout.investigation.bare import bare_case, widened
+from ruleout.investigation.casefile import parse_case
+from ruleout.investigation.casewriting import case_text
+from ruleout.model import Case, Mode, UsageError
+
+_INIT = "INFO 11-30 01:51:30 [core.py:1] Initializing a V1 LLM engine (v0.32.0{0}) with config: model='m', "
+CPU = _INIT.format("+cpu") + "dtype=torch.float32"
+GPU = _INIT.format("") + "device_config=cuda"
+SPARSE = "NotImplementedError: Sparse Attention is not supported on CPU."
+GRAPHS = "RuntimeError: CUDA error: operation failed due to a previous error during capture"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEOUT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))  # no engine is installed
+
+
+def failed(command: str, folder: Path, *lines: str) -> Case:
+    log = folder / "server.log"
+    log.write_text("\n".join(lines) + "\n")
+    case, choices = widened(bare_case(shlex.split(command)), log)
+    assert [choice.factor for choice in choices] == list(case.factors)
+    assert all(choice.why for choice in choices)
+    return case
+
+
+def levels(case: Case) -> dict[str, tuple[str, ...]]:
+    return {factor.name: factor.levels for factor in case.factors}
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "engine", "mode"),
+    [
+        ("vllm serve /models/GLM-5-NVFP4/ --tp 8", "vllm-GLM-5-NVFP4", "vllm", Mode.SERVE),
+        ("A=b python -m sglang.launch_server --model-path org/m", "sglang-m", "sglang", Mode.SERVE),
+        ("llama-server -hf org/m:Q4_K_M", "llama.cpp-m-Q4_K_M", "llama.cpp", Mode.SERVE),
+        ("transformers serve", "transformers", "transformers", Mode.SERVE),
+        ("python3 -u scripts/train.py --x 1", "train", "command", Mode.JOB),
+        ("./run.sh", "run", "command", Mode.JOB),
+    ],
+)
+def test_a_case_is_named_after_engine_and_model(command: str, name: str, engine: str, mode: Mode) -> None:
+    case = bare_case(shlex.split(command))
+    assert (case.name, case.engine, case.mode, case.factors) == (name, engine, mode, ())
+
+
+def test_without_a_command_there_is_nothing_to_investigate() -> None:
+    with pytest.raises(UsageError, match="nothing to investigate"):
+        bare_case(())
+
+
+def test_what_the_command_sets_is_varied_to_its_absence_and_to_what_else_is_worth_a_trial(tmp_path: Path) -> None:
+    case = failed("vllm serve m --dtype float32 --swap-space=4 --enforce-eager", tmp_path, CPU)
+    assert levels(case)["dtype"] == ("float32", "absent", "bfloat16")
+    assert levels(case)["swap_space"] == ("4", "absent")
+    assert levels(case)["enforce_eager"] == ("present", "absent")
+    assert list(levels(case))[:3] == ["dtype", "swap_space", "enforce_eager"]
+    assert len(case.factors) <= 8
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--served-model-name x", "--tensor-parallel-size 8", "--tp 8", "--port 1", "--tokenizer t", "--trust-remote-code",
+     "--model m", "--device cpu", "--api-key k", "--chat-template t", "--capture-sizes 1 2 4", "-q fp8"],
+)  # fmt: skip
+def test_what_makes_it_another_deployment_is_not_varied(flag: str, tmp_path: Path) -> None:
+    plain = failed("vllm serve m", tmp_path, CPU)
+    assert failed(f"vllm serve m {flag}", tmp_path, CPU).factors == plain.factors
+
+
+def test_variables_of_the_engine_are_factors_and_secrets_are_not(tmp_path: Path) -> None:
+    command = "VLLM_USE_X=1 CUDA_VISIBLE_DEVICES=0 HF_TOKEN=abc VLLM_API_KEY=k HOME=/x vllm serve m"
+    assert levels(failed(command, tmp_path, CPU))["vllm_use_x"] == ("1", "unset")
+    named = {name for name, found in levels(failed(command, tmp_path, CPU)).items() if "unset" in found}
+    assert named == {"vllm_use_x"}
+
+
+def test_a_refusal_that_no_setting_changes_is_not_searched(tmp_path: Path) -> None:
+    assert failed("vllm serve m --dtype float32 --enforce-eager", tmp_path, CPU, SPARSE).factors == ()
+
+
+def test_a_flag_that_the_refusal_names_is_varied_alone(tmp_path: Path) -> None:
+    error = "sglang serve: error: argument --attention-backend: invalid choice: 'nope' (choose from 'triton', 'fa3')"
+    command = "sglang serve --model-path m --device cpu --attention-backend nope --dtype float32"
+    case = failed(command, tmp_path, "usage: sglang serve [-h] --model-path MODEL_PATH", error)
+    assert levels(case) == {"attention_backend": ("nope", "absent", "torch_native", "intel_amx")}
+
+
+def test_a_level_that_the_refusal_names_is_varied_alone(tmp_path: Path) -> None:
+    error = "importlib.metadata.PackageNotFoundError: No package metadata was found for flashinfer_python"
+    command = "sglang serve --model-path m --device cpu --attention-backend flashinfer --dtype float32"
+    frame = (
+        '  File "/venv/lib/python3.11/site-packages/sglang/srt/entrypoints/engine.py", line 9, in _set_envs_and_config'
+    )
+    case = failed(command, tmp_path, "Traceback (most recent call last):", frame, "    check()", error)
+    assert levels(case) == {"attention_backend": ("flashinfer", "absent", "torch_native", "intel_amx")}
+
+
+def test_what_the_log_speaks_for_is_offered_first(tmp_path: Path) -> None:
+    case = failed("vllm serve m --max-model-len 512", tmp_path, GPU, "Capturing CUDA graph shapes", GRAPHS)
+    assert case.factors[0].name == "enforce_eager"
+    assert case.factors[0].levels == ("absent", "present")
+    assert not {"moe_backend", "disable_custom_all_reduce"} & set(levels(case))  # no experts, one rank
+
+
+def test_where_memory_is_suspected_sizes_are_halved(tmp_path: Path) -> None:
+    error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-model-len 4096", tmp_path, GPU, error)
+    assert levels(case)["max_model_len"] == ("4096", "2048", "1024", "512", "256")
+    assert levels(case)["vllm_cpu_kvcache_space"] == ("40", "20", "10", "5", "2")
+    assert case.factor("max_model_len").ordered
+
+
+def test_without_a_log_the_flags_and_what_usually_matters_are_offered() -> None:
+    case, _ = widened(bare_case(shlex.split("vllm serve m --dtype float32")), None, ask=False)
+    assert "dtype" in levels(case)
+    assert "enforce_eager" in levels(case)
+
+
+def test_a_job_has_its_flags() -> None:
+    case, _ = widened(bare_case(shlex.split("python train.py --backend fast -v --tf32 --depth=4")), None)
+    assert levels(case) == {
+        "backend": ("fast", "absent"),
+        "tf32": ("present", "absent"),
+        "depth": ("4", "absent"),
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vllm serve m --dtype float32 --enforce-eager",
+        """VLLM_X='a "b": #c' vllm serve 'my model' --compilation-config '{"mode": 0}' --flag off""",
+        "python train.py --lr 1e-3 --null null --yes yes --empty ''",
+        "llama-server -m a.gguf -fa on",
+        "python train.py",
+    ],
+)
+def test_the_case_file_reads_back_as_the_case(command: str) -> None:
+    case, choices = widened(bare_case(shlex.split(command)), None, ask=False)
+    assert parse_case(case_text(case, choices)) == case
+
+
+def test_the_case_file_says_why_and_offers_what_may_be_added(tmp_path: Path) -> None:
+    case, choices = widened(bare_case(shlex.split("vllm serve m --dtype float32")), None, ask=False)
+    text = case_text(case, choices)
+    assert "  # given in the command\n  dtype: {flag: --dtype," in text
+    for line in text.splitlines():
+        if line.startswith(("#  weights", "#  layers")):
+            text = text.replace(line, line.removeprefix("#"))
+    with_proxies = parse_case(text)
+    assert [f.name for f in with_proxies.factors if f.proxy] == ["weights", "layers"]
+    assert "#  NCCL_DEBUG=INFO" in text
