@@ -106,3 +106,7 @@ def test_a_value_that_cannot_be_matched_in_full_is_a_mistake(tmp_path: Path) -> 
     )
     with pytest.raises(UsageError, match=r"own\.yaml, line \d"):
         read_files([path])
+
+
+def test_the_catalogue_is_worth_its_name() -> None:
+    assert len(catalogue()) >= 60

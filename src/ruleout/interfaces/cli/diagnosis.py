@@ -107,7 +107,7 @@ def _steps(diagnosis: Diagnosis, width: int, room: int) -> list[Row]:
     for place, proposed in enumerate(steps[1:], 2):
         blocks.append(suspicion.step(place, proposed, width) + suspicion.behind_step(proposed, width)[:1])
     if sum(proposed.kind is StepKind.TRIAL for proposed in steps) > 1:
-        blocks.append([("     or let ruleout try them: ruleout investigate CASE.yaml", "dim")])
+        blocks.append([("     or let ruleout try them: ruleout investigate -- COMMAND…", "dim")])
     told: list[Row] = []
     for block in blocks:
         if len(told) + len(block) <= room:
