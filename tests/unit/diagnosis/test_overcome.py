@@ -33,7 +33,7 @@ RuntimeError: CUDA error: an illegal memory access was encountered
 TROUBLES = [
     "Ignore import error when loading acme.models.tiny: cannot import name 'TinyConfig' from 'transformers' (/x/a.py)",
     "Ignore import error when loading acme.models.tiny: /x/common_ops.abi3.so: undefined symbol: _ZN3c105acme",
-    "OSError: [Errno 28] No space left on device: '/root/.cache/acme' (ignored)",
+    "OSError: [Errno 28] No space left on device: '/home/me/.cache/acme' (ignored)",
     "node7:11:12 [0] transport/nvls.cc:244 NCCL WARN Cuda failure 802 'system not yet initialized'",
     "WARNING: Failed to import from vllm._C with ImportError('/x/_C.abi3.so: undefined symbol: acme')",
 ]
