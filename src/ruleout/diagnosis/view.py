@@ -89,7 +89,7 @@ def view(diagnosis: Diagnosis, near: Iterable[Evidence] = (), lines: Iterable[Ev
             Place.FAILURE: tuple(_without(names, e) for e in said),
             Place.NEAR: tuple(_without(names, e) for e in (*said, *kept)),
             Place.WHOLE: (*said, *kept),
-            Place.WARNED: tuple(_warned(diagnosis)),
+            Place.WARNED: tuple(e for e in _warned(diagnosis) if not overcome(e)),
             Place.LINES: tuple(lines) or tuple(kept),
             Place.SETTINGS: tuple(settings),
             Place.ENVIRONMENT: tuple(environment),

@@ -93,3 +93,13 @@ def test_no_import_ends_in_want_of_memory() -> None:
     oom = Overcome(replace(RUN, failure=replace(RUN.failure, class_=F.OOM)))
     assert oom(Evidence("a.log", 49, "Error in inspecting model architecture 'Foo'"))
     assert not oom(Evidence("a.log", 49, "ERROR: the pool is full"))
+
+
+def test_a_failed_import_in_the_stage_that_ran_out_of_memory_is_no_cause_either(tmp_path: Path) -> None:
+    failed = FAULT.replace(
+        "CUDA error: an illegal memory access was encountered", "CUDA out of memory. Tried to allocate 9 GiB"
+    )
+    found = told(tmp_path, f"{BEGIN}[2025-03-03 08:00:06] {TROUBLES[-1]}\n{failed}")
+    assert found.failure
+    assert found.failure.class_ is F.OOM
+    assert C.INSTALL_ABI not in {s.component for s in found.suspects[:2]}
