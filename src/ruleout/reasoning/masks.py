@@ -45,7 +45,7 @@ class Masks:
     @classmethod
     def of(cls, space: Space, seen: Observations) -> Masks:
         """What the observations say of masks."""
-        offsets = np.concatenate([[0], np.cumsum(space.sizes)[:-1]]).astype(np.int64)
+        offsets = (np.cumsum(space.sizes) - space.sizes).astype(np.int64)
         width = int(space.sizes.sum())
         possible = np.triu(np.ones((width, width), dtype=np.bool_))
         for row in seen.rows[seen.informative]:

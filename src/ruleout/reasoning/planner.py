@@ -137,6 +137,8 @@ class _Planner:
 
     def decide(self) -> Assessment:
         """The next step: what tells most, then what confirms, and the baseline once more at the end."""
+        if not len(self.beliefs.space):
+            return self.assessment(None, settled=True)  # there is nothing to vary, hence nothing to learn
         step = self._way_out() or (self._confirm() if self.probability >= CONFIRM_FROM else None)
         step = step or self.teller.best()
         if step is None and self.probability >= WORTH_CONFIRMING:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.support.deployment import (
     CLEAN,
     REPRODUCED,
+    TARGET,
     FakeDeployment,
     case_of,
     factor,
@@ -219,3 +220,11 @@ def test_an_explanation_of_the_baseline_says_that_nothing_changes() -> None:
     assert last is not None
     assert last.purpose.startswith("the baseline again")
     assert any("changes nothing" in line for line in explained(last))
+
+
+def test_without_factors_the_cause_is_elsewhere_as_soon_as_the_baseline_has_failed() -> None:
+    case = case_of()
+    trials = (made(1, case.baseline, REPRODUCED),)
+    assessment = assess(case, trials)
+    assert (assessment.step, assessment.settled, assess_batch(case, trials, 3)) == (None, True, ())
+    assert conclude(case, trials, assessment, TARGET, ()).status is VerdictStatus.ELSEWHERE
