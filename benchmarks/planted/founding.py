@@ -18,8 +18,9 @@ BLAMED, ADVISED = "transformers", "4.57.1"
 CHATTER = (
     "Transformers version 5.2.0 is used for model type glm_moe_dsa. If you experience issues related to RoPE, "
     "try transformers==4.57.1.",
-    "Setting KV cache dtype to fp8_e4m3",
 )
+CHOSEN = "Setting KV cache dtype to fp8_e4m3"
+"""What the engine says of the KV cache unless it is told otherwise."""
 _WITHOUT_KERNELS = ("flashmla_kv", "flashmla_sparse", "fa3", "trtllm")
 _BYSTANDERS = ("sampling_backend", "cuda_graph", "radix_cache", "overlap_schedule", "moe_runner_backend")
 
@@ -50,4 +51,5 @@ def founding(seed: int) -> Scenario:
         Mask({BLAMED: frozenset({ADVISED})}, "unknown-model-type"),
     )
     luck.shuffle(factors)
-    return Scenario("founding", seed, tuple(factors), causes, "assert-in-decode", masks, chatter=CHATTER)
+    says: tuple[tuple[Conjunction, str], ...] = (({"kv_cache_dtype": fp8}, CHOSEN),)
+    return Scenario("founding", seed, tuple(factors), causes, "assert-in-decode", masks, chatter=CHATTER, says=says)

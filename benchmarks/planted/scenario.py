@@ -56,6 +56,7 @@ class Scenario:
         failure: how the fault shows, a name of `failures.TARGETS`.
         rate: how often a cause that is present shows.
         chatter: lines that every run prints, healthy or not.
+        says: lines that are printed where their levels are set: what the engine makes of them.
     """
 
     family: str
@@ -66,6 +67,7 @@ class Scenario:
     masks: tuple[Mask, ...] = ()
     rate: float = 1.0
     chatter: tuple[str, ...] = ()
+    says: tuple[tuple[Conjunction, str], ...] = ()
     by_name: dict[str, Factor] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +153,7 @@ def dumps(scenario: Scenario) -> str:
             "masks": [[_plain(mask.when), mask.failure] for mask in scenario.masks],
             "rate": scenario.rate,
             "chatter": scenario.chatter,
+            "says": [[_plain(when), line] for when, line in scenario.says],
         }
     )
 
@@ -167,6 +170,7 @@ def loads(text: str) -> Scenario:
         tuple(Mask(_conjunction(when), failure) for when, failure in data["masks"]),
         data["rate"],
         tuple(data["chatter"]),
+        tuple((_conjunction(when), line) for when, line in data["says"]),
     )
 
 

@@ -15,7 +15,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.planted.failures import MASKS, STAGES, TARGETS, Shows
-from benchmarks.planted.scenario import CLEAN, FULL_TRIAL, MASKED, REPRODUCED, Config, Factor, Launch, Scenario, loads
+from benchmarks.planted.scenario import (
+    CLEAN,
+    FULL_TRIAL,
+    MASKED,
+    REPRODUCED,
+    Config,
+    Factor,
+    Launch,
+    Scenario,
+    holds,
+    loads,
+)
 
 ABSENT, PRESENT = "absent", "present"
 UNTESTABLE = 125
@@ -67,7 +78,8 @@ def log(scenario: Scenario, config: Config, failure: Shows | None) -> list[str]:
     for number, stage in enumerate(reached):
         lines.append(f"{_clock(number)} {STAGES[stage].format(settings=settings)}")
         if stage == "arg_parsing":
-            lines += [f"{_clock(number)} {line}" for line in scenario.chatter]
+            said = [line for when, line in scenario.says if holds(when, config)]
+            lines += [f"{_clock(number)} {line}" for line in (*scenario.chatter, *said)]
     if failure is None:
         return [*lines, f'{_clock(len(names))} INFO:     127.0.0.1:40000 - "POST /v1/completions HTTP/1.1" 200 OK']
     return [*lines, *failure.lines]

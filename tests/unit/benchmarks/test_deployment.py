@@ -144,3 +144,9 @@ def test_the_log_of_the_founding_case_says_what_the_engine_chose_and_gives_false
     assert chosen["kv_cache_dtype"].resolved == "fp8_e4m3"
     for shown in (None, *TARGETS.values()):
         assert any(f"transformers=={ADVISED}" in line for line in log(scenario, scenario.baseline, shown))
+
+
+def test_the_engine_chooses_for_itself_only_where_it_is_left_the_choice() -> None:
+    scenario = make("founding", 0)
+    told = log(scenario, {**scenario.baseline, "kv_cache_dtype": "bf16"}, None)
+    assert not any("Setting KV cache dtype" in line for line in told)
