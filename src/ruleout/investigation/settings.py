@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ruleout.diagnosis.story.factors import values
 from ruleout.model import ABSENT, PRESENT, Case, ChosenBy, Diagnosis, Factor, Mechanism, Setting
+from ruleout.model.spelling import plain
 from ruleout.reading.diagnose import Stream, read_facts
 
 HEAD = 8 << 20
@@ -22,7 +23,6 @@ OPEN = frozenset({ABSENT, PRESENT, "auto", "default", "none", ""})
 UNTOLD = "?"
 _MEASURED = re.compile(r"-?\d{4,}|-?\d*\.\d+")
 """Sizes and shares that an engine works out from the memory it finds: they differ from run to run."""
-_SPELLINGS = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "fp8": "fp8e4m3"}
 
 
 def read_settings(log: Path) -> Diagnosis | None:
@@ -74,5 +74,5 @@ def same(level: str, value: str) -> bool:
 
 
 def _plain(value: str) -> str:
-    word = re.sub(r"[^a-z0-9.]", "", value.lower().removeprefix("torch."))
-    return _SPELLINGS.get(word, word)
+    word = re.sub(r"[^a-z0-9.]", "", plain(value))
+    return "fp8e4m3" if word == "fp8" else word

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ruleout.model.diagnosis import Choices, ChosenBy, Setting
+from ruleout.model.spelling import same
 
 MOST = 1000
 """Settings kept; a log that names more is not a log of settings."""
@@ -136,23 +137,10 @@ class Book:
         if asked is not None:
             if asked.startswith("{"):
                 return ChosenBy.USER  # a structure is printed in another form than it is asked for
-            kept = (not entry.by_engine if found is None else _same(asked, found)) or not entry.said_at
+            kept = (not entry.by_engine if found is None else same(asked, found)) or not entry.said_at
             return ChosenBy.USER if kept else ChosenBy.ENGINE
         if entry.by_engine:
             return ChosenBy.ENGINE
         if self.knows_requests:
             return ChosenBy.DEFAULT if found in _EMPTY else ChosenBy.ENGINE
         return None
-
-
-_SPELLINGS = {"half": "float16", "fp16": "float16", "bf16": "bfloat16", "float": "float32", "fp32": "float32"}
-"""One type under the names that the engines take for it."""
-
-
-def _same(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)
-
-
-def _plain(value: str) -> str:
-    value = value.lower().strip("[]'\"").removeprefix("torch.")
-    return _SPELLINGS.get(value, value)

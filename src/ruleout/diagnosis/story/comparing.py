@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, beside, plain, same, values
+from ruleout.diagnosis.story.factors import ENVIRONMENT, UNSET, Value, beside, values
 from ruleout.model import ChosenBy, Diagnosis, Evidence, OutcomeKind
+from ruleout.model.spelling import plain, same
 from ruleout.model.story import Difference, Levels, Shared, Varied
 
 OTHER = ("engine", "model", "model_type")

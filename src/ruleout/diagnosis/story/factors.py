@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, fields
 
 from ruleout.model import ChosenBy, Component, Diagnosis, Environment
+from ruleout.model.spelling import same
 
 C = Component
 UNSET = "not given"
@@ -27,7 +28,6 @@ _IDLE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_SPELLINGS = {"half": "float16", "fp16": "float16", "bf16": "bfloat16", "float": "float32", "fp32": "float32"}
 _LONGEST, _ALONE = 60, 3
 
 
@@ -61,17 +61,6 @@ class Value:
     @property
     def number(self) -> bool:
         return bool(_NUMBER.fullmatch(self.text))
-
-
-def same(one: str, other: str) -> bool:
-    """Two spellings of one value."""
-    return plain(one) == plain(other)
-
-
-def plain(value: str) -> str:
-    """A value as it is compared."""
-    value = value.lower().strip("[]'\"").removeprefix("torch.")
-    return _SPELLINGS.get(value, value)
 
 
 def beside(run: Diagnosis, lead: Diagnosis) -> dict[str, Value]:

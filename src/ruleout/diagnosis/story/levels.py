@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ruleout.diagnosis.story.comparing import Seen
-from ruleout.diagnosis.story.factors import UNSET, plain
+from ruleout.diagnosis.story.factors import UNSET
 from ruleout.model import Diagnosis
+from ruleout.model.spelling import plain
 from ruleout.model.story import Levels, Untried, Varied
 
 NO_LEVELS = frozenset({"none", "auto", "", UNSET})

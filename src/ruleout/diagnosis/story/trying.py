@@ -9,9 +9,9 @@ from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.flags import cost, spelt
 from ruleout.diagnosis.ran import in_effect
 from ruleout.diagnosis.steps import minutes
-from ruleout.diagnosis.story.factors import plain
 from ruleout.diagnosis.story.levels import NO_LEVELS
 from ruleout.model import Diagnosis, ProposedStep, StepKind
+from ruleout.model.spelling import plain
 from ruleout.model.story import Levels, Shared
 
 _BARE = frozenset({"true", "false"})

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ruleout.diagnosis.factors import component_named
-from ruleout.diagnosis.story.factors import ENVIRONMENT, plain
+from ruleout.diagnosis.story.factors import ENVIRONMENT
 from ruleout.model import Component, Evidence, Suspect
+from ruleout.model.spelling import plain
 from ruleout.model.story import Levels, Shared, Story
 
 LEAST = 0.1
