@@ -74,7 +74,10 @@ def literals(space: Space, seen: Observations) -> Literals:
         possible = space.possible(f)
         tried = [i for i, level in enumerate(possible) if i and (rows[:, f] == level).any()]
         failed = [i for i in tried if (rows[reproduced, f] == possible[i]).any()]
-        sets = _scattered(len(possible), tried, failed)
+        doubt = [space.doubtful(f, int(possible[i])) for i in range(1, len(possible)) if i not in tried]
+        sets = _scattered(len(possible), tried, failed, doubt)
+        if not sets:
+            continue
         if (place := space.place[f]) is not None:
             order = np.argsort(np.argsort(np.array(place)[possible]))
             sets = _merged(sets, change_points(order, np.array(tried, dtype=np.int64)), tried)
@@ -94,8 +97,12 @@ def literals(space: Space, seen: Observations) -> Literals:
     )
 
 
-def _scattered(size: int, tried: list[int], failed: list[int]) -> list[tuple[float, FloatArray]]:
-    """Sets of levels in no order: (prior, chance to carry of each level), 0 or 1 for tried ones."""
+def _scattered(size: int, tried: list[int], failed: list[int], doubt: list[float]) -> list[tuple[float, FloatArray]]:
+    """Sets of levels in no order: (prior, chance to carry of each level), 0 or 1 for tried ones.
+
+    `doubt` has, of each untried level, the chance that nobody can go there.
+    """
+    runnable = _number_of([1 - d for d in doubt])
     free = [level for level in tried if level not in failed]
     # Past the limit a tried level keeps only the reading that its own trials suggest.
     spare = max(0, len(tried) - MAX_FREE_LEVELS)
@@ -107,7 +114,7 @@ def _scattered(size: int, tried: list[int], failed: list[int]) -> list[tuple[flo
         carrying = {0, *always} | {level for i, level in enumerate(open_levels) if subset >> i & 1}
         if len(carrying) == size:
             continue
-        logw, untried = _prior(len(carrying) - 1, len(tried), size - 1)
+        logw, untried = _prior(len(carrying) - 1, len(tried), runnable)
         table = np.full(size, untried)
         table[[0, *tried]] = 0.0
         table[sorted(carrying)] = 1.0
@@ -128,23 +135,36 @@ def _merged(
     return list(found.values())
 
 
-def _prior(carrying: int, tried: int, others: int) -> tuple[float, float]:
+def _prior(carrying: int, tried: int, runnable: FloatArray) -> tuple[float, float]:
     """Log prior that just these of the tried levels carry, and the chance that an untried one does.
+
+    Where nobody can go there, a level is no way out: that all the others carry then means that the factor takes no
+    part. So the number of untried levels that can be run is summed over.
 
     Args:
         carrying: tried levels that carry, the baseline not counted.
         tried: tried levels, the baseline not counted.
-        others: levels besides the baseline.
+        runnable: the probability of each number of untried levels that can be run, from 0.
     """
-    untried = others - tried
     total = among = 0.0
-    norm = sum(w * (1 - q**others) for w, q in RATES)
-    for w, q in RATES:
-        here = w * q**carrying * (1 - q) ** (tried - carrying)
-        if carrying == tried:  # not all levels can carry
-            total += here * (1 - q**untried)
-            among += here * (q - q**untried) if untried else 0.0
-        else:
-            total += here
-            among += here * q
-    return float(np.log(total / norm)), among / total
+    for untried, chance in enumerate(runnable):
+        if not (others := tried + untried):
+            continue
+        norm = sum(w * (1 - q**others) for w, q in RATES)
+        for w, q in RATES:
+            here = chance / norm * w * q**carrying * (1 - q) ** (tried - carrying)
+            if carrying == tried:  # not all levels can carry
+                total += here * (1 - q**untried)
+                among += here * (q - q**untried) if untried else 0.0
+            else:
+                total += here
+                among += here * q
+    return float(np.log(total)), among / total
+
+
+def _number_of(chances: list[float]) -> FloatArray:
+    """The distribution of how many of independent events happen, from none to all."""
+    number = np.ones(1)
+    for chance in chances:
+        number = np.convolve(number, (1 - chance, chance))
+    return number

@@ -68,6 +68,13 @@ class Masks:
                     found.add((int(moved[0]), int(row[moved[0]])))
         return frozenset(found)
 
+    def doubt(self) -> dict[tuple[int, int], float]:
+        """Of levels that failures speak against, the chance that they fail otherwise whatever else is set."""
+        alone = 1 - np.prod(1 - self.blame[:, :: self.width + 1], axis=0)
+        at = np.flatnonzero(alone > 0)
+        factor = np.searchsorted(self.offsets, at, side="right") - 1
+        return {(int(f), int(i - self.offsets[f])): float(alone[i]) for f, i in zip(factor, at, strict=True)}
+
     def risk(self, rows: IntArray) -> FloatArray:
         """The probability that each row is masked."""
         risk = np.zeros(len(rows))

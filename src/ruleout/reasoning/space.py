@@ -7,7 +7,7 @@ Level 0 of a factor is its baseline.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,7 @@ class Space:
         settable: how many levels a trial can ask for; further ones were only seen to take effect instead.
         impossible: levels, as (factor, level), that fail otherwise whatever else is set: nobody can go there, so they
             are no way out of a cause. A factor with no other level is a part of the deployment like its machine.
+        doubt: of levels that have only failed otherwise, the chance that they are impossible, by (factor, level).
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class Space:
     place: tuple[tuple[int, ...] | None, ...]
     settable: IntArray
     impossible: frozenset[tuple[int, int]] = frozenset()
+    doubt: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case, trials: Sequence[Trial] = ()) -> Space:
@@ -75,6 +77,10 @@ class Space:
         """The levels of a factor that can be run, the baseline's first."""
         levels = [level for level in range(len(self.levels[f])) if (f, level) not in self.impossible]
         return np.array(levels, dtype=np.int64)
+
+    def doubtful(self, f: int, level: int) -> float:
+        """The chance that nobody can run a level, whatever else is set."""
+        return self.doubt.get((f, level), 0.0)
 
     def level(self, factor: str, level: str) -> int:
         """The index of a level of a factor. Raises ValueError when it has none such."""

@@ -317,3 +317,33 @@ def test_minutes_that_were_measured_replace_the_estimate_unless_the_case_says_no
     assert estimated is not None
     assert measured.minutes <= 3.0
     assert 15.0 <= estimated.minutes <= 30.0
+
+
+# -- levels that fail otherwise -------------------------------------------------------------------------------------
+
+MASKED = case_of(*(factor(f, *(f"{f}{i}" for i in range(n))) for f, n in (("a", 2), ("b", 2), ("c", 3), ("d", 3))))
+
+
+def takes_part(name: str, trials: Sequence[Trial]) -> float:
+    """The probability that a factor takes part, as the planner has it: masks weighed in."""
+    beliefs = assess(MASKED, trials).beliefs
+    return beliefs.marginal(beliefs.space.names.index(name))
+
+
+def test_the_more_a_level_seems_impossible_the_less_it_is_a_way_out() -> None:
+    moved = [MASKED.baseline.moved(change) for change in ({"b": "b1"}, {"b": "b1", "c": "c1"}, {"b": "b1", "d": "d1"})]
+    trials = [made(1, MASKED.baseline, REPRODUCED), made(2, MASKED.baseline.moved({"a": "a1"}), CLEAN)]
+    chances = [takes_part("b", trials)]
+    for row in reversed(moved):
+        trials.append(made(len(trials) + 1, row, masked_by("mask")))
+        chances.append(takes_part("b", trials))
+    assert chances == sorted(chances, reverse=True)
+    assert chances[-1] < chances[0] / 5
+
+
+def test_a_mask_that_others_may_be_blamed_for_takes_little_from_a_factor() -> None:
+    trials = [made(1, MASKED.baseline, REPRODUCED), made(2, MASKED.baseline.moved({"a": "a1"}), CLEAN)]
+    before = takes_part("c", trials)
+    company = MASKED.baseline.moved({"b": "b1", "c": "c1", "d": "d1"})
+    after = takes_part("c", [*trials, made(3, company, masked_by("mask"))])
+    assert before * 0.8 < after < before * 1.2
