@@ -22,6 +22,8 @@ from typing import IO, Any
 from ruleout.runners.base import Event, ended, merged, parse_event, read_events
 
 AGENT = ("-S", "-E", str(Path(__file__).resolve().parent.parent / "agent" / "agent.py"))
+TOOLS = [str(Path(sys.executable).parent)]
+"""Where this environment's programs are: py-spy comes with ruleout, and engines rarely have it."""
 EVENT_SCHEMA = "ruleout.event/1"
 PATIENCE_S = 10.0  # beyond the engine's grace, for an agent that was asked to stop
 LOOK_UP_S = 0.2  # how often a thread looks whether all is to end
@@ -76,7 +78,7 @@ class LocalRunner:
         """Hears the agent out; whatever comes in between, it and its engine are gone when this returns or raises."""
         with agent:
             try:
-                agent.say(json.dumps(dict(trial)).encode())
+                agent.say(json.dumps({**trial, "gather": {**(trial.get("gather") or {}), "tools": TOOLS}}).encode())
                 # Only the main thread is told of a Ctrl-C by the system.
                 main = threading.current_thread() is threading.main_thread()
                 for event in agent.events(interrupted=None if main else self._interrupted):
