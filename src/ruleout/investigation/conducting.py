@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ruleout.engines import Engine
 from ruleout.investigation.byhand import Given, judged
+from ruleout.investigation.evidence import gathered
 from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
@@ -139,10 +140,11 @@ class Conductor:
         spool = self.folder.trial(number)
         answers = [event for event in events if event["kind"] == "probe"]
         write_whole(spool / "answers.json", json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+        gathered(events).keep(spool)
         return read_run(case, self.engine, self.engine.requests(case, configuration), spool, events)
 
     def _judged(self, number: int, run: Run) -> Trial:
-        outcome = judge(self.journal.target, run, self.case.target)
+        outcome = replace(judge(self.journal.target, run, self.case.target), observed=run.observed)
         configuration = self.journal.open[number].configuration
         told = read_settings(self.folder.path / self.folder.log(number))
         if told is not None:

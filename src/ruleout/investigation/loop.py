@@ -28,6 +28,7 @@ from ruleout.model import (
     Mechanism,
     Minimal,
     MissingError,
+    Observation,
     OutcomeKind,
     Suspicion,
     Trial,
@@ -136,7 +137,7 @@ class Investigation:
         """The factors of a command, from the log of its failure. The case is written first: a crash loses nothing."""
         first = self._first_shown()
         log = self.folder.path / first.log if first else None
-        self.case, choices = widened(self.case, log if log is not None and log.is_file() else None)
+        self.case, choices = widened(self.case, log if log is not None and log.is_file() else None, _observed(first))
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
@@ -152,7 +153,8 @@ class Investigation:
         """What the log of the first trial that showed the target makes likely; read once, then kept."""
         if self.journal.suspicion is None:
             first = self._first_shown()
-            self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
+            found = suspicion(self.case, self.folder.path / first.log, _observed(first)) if first else Suspicion()
+            self.journal.suspected(found)
         assert self.journal.suspicion is not None
         return self.journal.suspicion
 
@@ -249,6 +251,10 @@ def check_launches(case: Case, engine: Engine) -> None:
     for configuration in rows:
         engine.launch(case, configuration)
         engine.requests(case, configuration)
+
+
+def _observed(trial: Trial | None) -> tuple[Observation, ...]:
+    return trial.outcome.observed if trial is not None and trial.outcome is not None else ()
 
 
 def _arithmetic(step: Step) -> tuple[str, ...]:

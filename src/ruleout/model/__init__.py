@@ -23,7 +23,7 @@ from ruleout.model.diagnosis import (
     Suspect,
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
-from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.outcome import Evidence, Exposure, Failure, Observation, Outcome, Trial
 from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
@@ -96,6 +96,7 @@ __all__ = [
     "Mode",
     "NextStep",
     "NotRuledOut",
+    "Observation",
     "Outcome",
     "OutcomeKind",
     "Pivot",

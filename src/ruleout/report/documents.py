@@ -45,6 +45,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         document["reason"] = outcome.reason
         if outcome.effective:
             document["effective"] = dict(outcome.effective)
+        if outcome.observed:
+            document["observed"] = [to_json(seen) for seen in outcome.observed]
         if outcome.failure is not None:
             document["failure"] = _failure(outcome.failure)
             document["stage"] = outcome.failure.exposure.stage.value

@@ -8,6 +8,7 @@ from ruleout.model import (
     Case,
     Cause,
     Configuration,
+    Evidence,
     Factor,
     Failure,
     Mechanism,
@@ -76,6 +77,33 @@ def clean_runs(found: Workaround) -> str:
 def count(number: int, thing: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def target_trial(verdict: Verdict) -> Trial | None:
+    """The first trial that showed the failure to explain: its log and its folder are where that is read."""
+    kind = OutcomeKind.REPRODUCED
+    return next((trial for trial in verdict.trials if trial.outcome and trial.outcome.kind is kind), None)
+
+
+def address(trial: Trial, line: Evidence) -> str:
+    """Where a line of a trial stands, relative to the investigation's folder."""
+    return f"{trial.log.rpartition('/')[0]}/{line.source}:{line.line}".lstrip("/")
+
+
+def teller(line: Evidence | None) -> str:
+    """Who tells of the failure: the engine in its log, or the kernel; empty when no line does."""
+    return "" if line is None else "Kernel" if line.source.startswith("evidence/") else "Engine"
+
+
+def observations(trial: Trial | None, prefix: str = "") -> list[str]:
+    """What was seen of a trial besides its log, each with its address; `prefix` stands before names of files."""
+    if trial is None or trial.outcome is None:
+        return []
+    told = []
+    for seen in trial.outcome.observed:
+        line = next((line for line in seen.evidence if line.line), None)
+        told.append(seen.text if line is None else f"{seen.text} ({prefix}{address(trial, line)})")
+    return told
 
 
 def outcome(judged: Outcome | None) -> str:
