@@ -79,7 +79,7 @@ PLACES: tuple[Place, ...] = (
 IDLE = re.compile(
     r"\((?:.*/)?(?:selectors|threading|queue|socketserver|socket|signal|subprocess)\.py:"
     r"|\((?:.*/)?(?:asyncio|concurrent/futures|multiprocessing|uvicorn|zmq|anyio|uvloop|http|xmlrpc)/"
-    r"|^(?:epoll_wait|poll|select|wait|_worker|read_thread|tqdm_monitor)\b"
+    r"|^[^(]*(?:watchdog|monitor|heartbeat|keep_?alive)"
 )
 """Frames of those who wait for work; where all of a thread is of that kind, it is not what hangs."""
 

@@ -102,7 +102,7 @@ def gathered(events: Sequence[Event]) -> Gathered:
     ):
         if lines:
             files[f"{FOLDER}/{name}"] = list(lines)
-    untold = {what: str(e["error"]) for what, told in found.items() for e in told if e.get("error")}
+    untold = {what: _why(e) for what, told in found.items() for e in told if e.get("error")}
     return Gathered(
         processes=processes,
         kernel=tuple(Evidence(f"{FOLDER}/kernel.log", number, line) for number, line in enumerate(kernel, 1)),
@@ -148,7 +148,7 @@ def _threads(pid: int, name: str, event: Event, lines: list[str]) -> Iterator[Th
     lines.append(f"process {pid}: {name}")
     data = event.get("data")
     if not isinstance(data, dict):
-        lines.append(f"  no stack: {' '.join(str(event.get('error')).split())}")
+        lines.append(f"  no stack: {_why(event)}")
         return
     for thread in data.get("threads", ()):
         frames = tuple(str(frame) for frame in thread.get("frames", ()))
@@ -198,13 +198,18 @@ def _plain(told: Sequence[Event]) -> list[str]:
         line
         for event in last.values()
         for line in (
-            f"not told: {event['error']}"
+            f"not told: {_why(event)}"
             if event.get("error")
             else event["data"]
             if isinstance(event.get("data"), str)
             else json.dumps(event.get("data"), indent=1)
         ).splitlines()
     ]
+
+
+def _why(event: Event) -> str:
+    """Why a piece of evidence could not be had, without the name of an exception."""
+    return re.sub(r"^\w+Error: ", "", " ".join(str(event.get("error")).split()))
 
 
 def _data(told: Sequence[Event], kind: type) -> Any:

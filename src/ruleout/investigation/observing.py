@@ -130,14 +130,13 @@ def _waiting(seen: Gathered) -> Iterator[Observation]:
 
 
 def _deciding(process: Process) -> tuple[Place | None, Evidence] | None:
-    """The place of the process's most telling thread: a known one, else the main thread's own code."""
-    told = [(thread, *place_of(thread.frames)) for thread in process.threads if thread.frames]
-    known = [entry for entry in told if entry[1] is not None]
-    own = [entry for entry in told if entry[2] >= 0]
-    main = [entry for entry in own if entry[0].name == "MainThread"]
-    for thread, place, at in (known or main or own)[:1]:
-        return place, _frame(thread, at)
-    return None
+    """The place of the process's most telling thread: a known one, else the one that is deepest in its own code."""
+    told = [(*place_of(thread.frames), thread) for thread in process.threads]
+    telling = [entry for entry in told if entry[1] >= 0]
+    if not telling:
+        return None
+    place, at, thread = min(telling, key=lambda e: (e[0] is None, e[1], e[2].name != "MainThread"))
+    return place, _frame(thread, at)
 
 
 def _frame(thread: Thread, at: int) -> Evidence:

@@ -4,7 +4,7 @@ A **case** has **factors** with **levels**. A **trial** runs one **configuration
 the target **failure** at its **exposure**. A **verdict** names a **cause** with the trials that confirm it.
 """
 
-from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Probe, Ready, Target
+from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Others, Probe, Ready, Target
 from ruleout.model.configuration import Configuration
 from ruleout.model.diagnosis import (
     Choices,
@@ -97,6 +97,7 @@ __all__ = [
     "NextStep",
     "NotRuledOut",
     "Observation",
+    "Others",
     "Outcome",
     "OutcomeKind",
     "Pivot",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -10,11 +9,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.cgroups import limited_memory
 
 from ruleout.runners.base import Event
 
@@ -106,26 +105,6 @@ def test_a_server_that_answers_with_an_error_is_looked_at_too(trial: Trial) -> N
 def test_a_trial_that_goes_well_is_not_looked_into(trial: Trial) -> None:
     events = trial.run(trial.server(probes=[{"name": "metrics", "path": "/metrics", "timeout_s": 20}]))
     assert {event["what"] for event in events if event["kind"] == "gathered"} == {"processes", "page"}
-
-
-@contextlib.contextmanager
-def limited_memory(size: str) -> Iterator[Path]:
-    """A real control group with so much memory, made and removed again; skips where that is not allowed."""
-    name = f"ruleout-test-{os.getpid()}"
-    roots = [(Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max")]
-    root, limit = next((pair for pair in roots if (pair[0] / "cgroup.procs").exists()), roots[1])
-    group = root / name
-    try:
-        group.mkdir()
-        (group / limit).write_text(size)
-    except OSError as problem:
-        with contextlib.suppress(OSError):
-            group.rmdir()
-        pytest.skip(f"no control group can be made here: {problem}")
-    try:
-        yield group
-    finally:
-        group.rmdir()
 
 
 def test_the_kernel_s_oom_killer_is_seen_in_its_log_and_by_the_group_s_counter(trial: Trial) -> None:

@@ -51,6 +51,7 @@ def test_a_known_place_is_named_by_the_frame_that_tells_of_it(
         (("wait (threading.py:320)", "get (queue.py:171)", "_worker (concurrent/futures/thread.py:81)"), -1),
         (("select (selectors.py:468)", "_run_once (asyncio/base_events.py:1898)"), -1),
         (("reduce_sum (mymath.py:3)",), 0),
+        (("watchdog_thread (scheduler.py:7)", "run (threading.py:982)"), -1),
         ((), -1),
     ],
 )

@@ -64,9 +64,9 @@ def test_a_file_is_bounded_and_what_could_not_be_had_says_why(spool: FakeSpool) 
     piece(spool, "page", {"status": 200, "body": "a\nb", "seconds": 0.1}, path="/metrics")
     seen = gathered(spool.events)
     assert len(seen.files["evidence/kernel.log"]) == 4000
-    assert seen.files["evidence/gpus.txt"] == ("not told: OSError: no NVIDIA driver here",)
+    assert seen.files["evidence/gpus.txt"] == ("not told: no NVIDIA driver here",)
     assert seen.files["evidence/page_metrics.txt"] == ("GET /metrics: 200 after 0.1 s", "a", "b")
-    assert seen.untold["gpus"] == "OSError: no NVIDIA driver here"
+    assert seen.untold["gpus"] == "no NVIDIA driver here"
 
 
 def test_damaged_or_missing_evidence_is_no_evidence(spool: FakeSpool) -> None:
@@ -113,8 +113,17 @@ def test_a_stopped_process_and_one_in_the_kernel_are_told_of(spool: FakeSpool, t
 def test_stacks_that_could_not_be_had_are_told_of_for_a_hang_only(spool: FakeSpool) -> None:
     piece(tree(spool, None), "stack", error="OSError: py-spy was not found", pid=10)
     seen = gathered(spool.events)
-    assert ("no Python stack could be had: OSError: py-spy was not found", None) in told(seen)
+    assert ("no Python stack could be had: py-spy was not found", None) in told(seen)
     assert told(seen, FailureClass.OOM) == []
+
+
+def test_the_thread_that_stands_in_its_own_code_tells_more_than_one_that_waits_for_requests(spool: FakeSpool) -> None:
+    listens = ["select (selectors.py:468)", "serve_forever (socketserver.py:233)", "serve (engine.py:80)"]
+    seen = gathered(tree(spool, listens).events)
+    assert told(seen)[0][0] == "rank 0 waits in serve (engine.py:80)"
+    answers = {"thread": 12, "name": "Thread-2", "frames": ["generate (engine.py:9)", "do_POST (engine.py:3)"]}
+    spool.events[-1]["data"]["threads"].append(answers)
+    assert told(gathered(spool.events))[0][0] == "rank 0 waits in generate (engine.py:9)"
 
 
 def test_what_engines_do_while_they_wait_for_work_is_no_place(spool: FakeSpool) -> None:
