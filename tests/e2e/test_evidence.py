@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,3 +142,22 @@ def test_a_port_that_is_not_free_yet_is_waited_for_where_the_case_says_so(worksh
 def test_what_is_wrong_about_others_is_told_with_its_line(workshop: Workshop, others: Any, words: list[str]) -> None:
     case = workshop.case(factors={"batching": ["on", "off"]}, others=others, command=["true"])
     workshop.run("investigate", case).told(2, *words)
+
+
+def test_where_it_ran_is_told_once_for_each_environment(workshop: Workshop) -> None:
+    workshop.plan(fails=[{"--batching": "on"}])
+    other = workshop.folder / "other" / "python3"
+    other.parent.mkdir()
+    other.symlink_to(Path(sys.executable).resolve())
+    release = {"python": {"new": sys.executable, "old": str(other)}, "baseline": "new"}
+    done = workshop.run("investigate", "--json", workshop.case(factors={"batching": ["on", "off"], "release": release}))
+    assert done.causes == [{"batching": ["on"]}]
+    installations = done.document["installations"]
+    assert [one["python"] for one in installations] == [sys.executable, str(other)]
+    assert installations[0]["facts"]["python"] == sys.version.split()[0]
+    text = (workshop.investigation() / installations[0]["report"]).read_text()
+    assert text.startswith(f"{sys.executable}\n\npython: {sys.version.split()[0]}\n")
+    told = f"- Installed ({sys.executable}): python {sys.version.split()[0]}, "
+    assert told in (workshop.investigation() / "FINDINGS.md").read_text()
+    workshop.run("investigate", "--json", "--resume", workshop.cwd / "fake.yaml")
+    assert len(list((workshop.investigation() / "environments").iterdir())) == 2

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Suspicion, Trial, UsageError, Verdict
+from ruleout.model import (
+    Configuration,
+    Failure,
+    Installation,
+    Outcome,
+    OutcomeKind,
+    Pivot,
+    Suspicion,
+    Trial,
+    UsageError,
+    Verdict,
+)
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -35,6 +46,7 @@ class Journal:
     """It was begun with a command alone: the factors are chosen once the baseline has failed."""
     chosen: bool = False
     """They were chosen."""
+    installations: tuple[Installation, ...] = ()
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
@@ -150,6 +162,10 @@ class Journal:
         """The requests of every launch are multiplied by that from now on."""
         self.add("raised", self._last, times=times)
 
+    def installed(self, one: Installation) -> None:
+        """An environment that trials ran in was looked at."""
+        self.add("installed", installation=to_json(one))
+
     def marked(self, number: int, outcome: Outcome) -> Trial:
         """A person overruled how a trial was judged."""
         self.add("marked", number, outcome=to_json(outcome))
@@ -166,6 +182,8 @@ class Journal:
             self.verdict = from_json(Verdict, body["verdict"])
         elif kind == "suspicion":
             self.suspicion = from_json(Suspicion, body["suspicion"])
+        elif kind == "installed":
+            self.installations = (*self.installations, from_json(Installation, body["installation"]))
         elif kind == "raised":
             self.times, self._since = body["times"], trial or 0
         elif kind == "leading" and trial is not None:

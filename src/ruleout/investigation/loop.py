@@ -20,6 +20,7 @@ from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
     Budget,
@@ -65,6 +66,7 @@ class Investigation:
         self.case, self.folder, self.journal, self.given = case, folder, journal, given
         self.engine, self.listener, self.reduce = engine, listener, reduce
         self.conductor = Conductor(case, folder, journal, engine, runner, listener)
+        self.surroundings = Surroundings(folder, journal, engine)
 
     def run(self, budget: Budget) -> Verdict:
         """Trials until there is a verdict. Ctrl-C ends the trial under way and gives the verdict so far.
@@ -83,11 +85,13 @@ class Investigation:
             self.listener.interrupted()
             self.conductor.recover()
             verdict = self._conclude(None, VerdictStatus.INTERRUPTED)
+        verdict = replace(verdict, installations=self.journal.installations)
         self.journal.add("verdict", verdict=to_json(verdict))
         return verdict
 
     def _trials(self, budget: Budget) -> Verdict:
         while True:
+            self.surroundings.look(self.case)
             trials = self.journal.evidence
             assessment: Assessment | None = None
             if self.journal.target is None:

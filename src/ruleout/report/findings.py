@@ -60,6 +60,8 @@ def _setting(case: Case, verdict: Verdict) -> Iterator[str]:
     yield f"- Command: `{_code(' '.join(case.command))}`"
     for name, value in case.env.items():
         yield f"- Environment: `{_code(f'{name}={value}')}`"
+    for one in verdict.installations:
+        yield f"- Installed ({one.python}): {words.installed(one)} ({one.report})"
     for factor in case.factors:
         proxy = " (proxy)" if factor.proxy else ""
         yield f"- Factor {factor.name}{proxy}: {', '.join(factor.levels)}; baseline {factor.baseline}"

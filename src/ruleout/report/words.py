@@ -11,6 +11,7 @@ from ruleout.model import (
     Evidence,
     Factor,
     Failure,
+    Installation,
     Mechanism,
     Outcome,
     OutcomeKind,
@@ -104,6 +105,11 @@ def observations(trial: Trial | None, prefix: str = "") -> list[str]:
         line = next((line for line in seen.evidence if line.line), None)
         told.append(seen.text if line is None else f"{seen.text} ({prefix}{address(trial, line)})")
     return told
+
+
+def installed(one: Installation) -> str:
+    """Versions and hardware in one line."""
+    return ", ".join(f"{name} {value}" for name, value in one.facts.items())
 
 
 def outcome(judged: Outcome | None) -> str:
