@@ -63,10 +63,14 @@ PLACES: tuple[Place, ...] = (
     ),
     _place(
         "compiling",
-        r"\(.*(?:torch/_inductor/|triton/(?:compiler|runtime/build|backends)|cpp_extension\.py|flashinfer/jit|deep_gemm/jit)",
+        r"\(.*(?:torch/_inductor/(?:async_compile|graph\.|codegen/|cpp_builder|autotune)|triton/(?:compiler|runtime/build|backends)|cpp_extension\.py|flashinfer/jit|deep_gemm/jit)",
         "kernels to be compiled: {frame}",
     ),
-    _place("download", r"\(.*(?:huggingface_hub/|urllib3/|requests/|httpcore/|ssl\.py)", "the network: {frame}"),
+    _place(
+        "download",
+        r"\(.*(?:huggingface_hub/(?:file_download|_snapshot_download|hf_api|utils/_http)|urllib3/|requests/|httpcore/)",
+        "the network: {frame}",
+    ),
     _place(
         "weights",
         r"(?:load_weights?|load_model|safetensors_weights_iterator)\b.*\(|\(.*(?:safetensors|weight_utils|torch/serialization)",
@@ -77,21 +81,24 @@ PLACES: tuple[Place, ...] = (
 """The most telling first: what a rank computes inside of a load is the load."""
 
 IDLE = re.compile(
-    r"\((?:.*/)?(?:selectors|threading|queue|socketserver|socket|signal|subprocess)\.py:"
-    r"|\((?:.*/)?(?:asyncio|concurrent/futures|multiprocessing|uvicorn|zmq|anyio|uvloop|http|xmlrpc)/"
-    r"|^[^(]*(?:watchdog|monitor|heartbeat|keep_?alive)"
+    r"\((?:.*/)?(?:selectors|queue|socketserver|socket|signal|resource_tracker)\.py:"
+    r"|\((?:.*/)?(?:asyncio|concurrent/futures|uvicorn|zmq|anyio|uvloop|http|xmlrpc|tqdm)/"
+    r"|\((?:.*/)?multiprocessing/(?!synchronize)"
+    r"|^[^(]*(?:watchdog|monitor|heartbeat|keep_?alive|SignalCallback)"
 )
-"""Frames of those who wait for work; where all of a thread is of that kind, it is not what hangs."""
+"""Frames of those who wait for work, or for a process of their own: it is not they who hang."""
+WAITS = re.compile(r"\((?:.*/)?(?:threading|subprocess|multiprocessing/synchronize)\.py:")
+"""Frames of locks, events and programs: what is waited for is told by who called them."""
 
 
 def place_of(frames: Sequence[str]) -> tuple[Place | None, int]:
     """The place that a stack tells of and the frame that does, the innermost frame being number 0.
 
-    Where it is no place that is known, the innermost frame that is not of those who wait for work; -1: all are.
+    Where it is no place that is known, the innermost frame that is no wait of a library; -1: it waits for work.
     """
     for place in PLACES:
         at = next((number for number, frame in enumerate(frames) if place.frames.search(frame)), None)
         if at is not None:
             return place, at
-    own = (n for n, frame in enumerate(frames) if not IDLE.search(frame) and not frame.startswith("<module>"))
-    return None, next(own, -1)
+    own = next((number for number, frame in enumerate(frames) if not WAITS.search(frame)), -1)
+    return None, -1 if own < 0 or IDLE.search(frames[own]) or (frames[own].startswith("<module>") and own) else own

@@ -116,6 +116,8 @@ def _waiting(seen: Gathered) -> Iterator[Observation]:
     for process, place, frame in places:
         groups.setdefault(place.name if place else frame.text, []).append((process, place, frame))
     together = next((name for name, members in groups.items() if members[0][1] and members[0][1].component), None)
+    if not groups and any(process.threads for process in seen.processes) and not list(_stopped(seen)):
+        yield Observation("every Python thread waits for work: none of them is at the request", None, 0.0)
     for name, members in groups.items():
         place, frames = members[0][1], tuple(frame for _, _, frame in members)
         who = _who([process for process, _, _ in members], len(places))

@@ -17,7 +17,7 @@ ALL_REDUCE = (
 BARRIER = ("barrier (torch/distributed/distributed_c10d.py:4551)", "init (worker.py:9)")
 LOCK_FILE = ("wait (torch/utils/file_baton.py:49)", "_jit_compile (torch/utils/cpp_extension.py:2100)")
 COMPILER = ("_wait (subprocess.py:1959)", "compile (triton/compiler/compiler.py:280)")
-DOWNLOAD = ("read (ssl.py:1166)", "http_get (huggingface_hub/file_download.py:490)", "main (serve.py:3)")
+DOWNLOAD = ("SSLSocket.read (ssl.py:1166)", "http_get (huggingface_hub/file_download.py:490)", "main (serve.py:3)")
 WEIGHTS = ("get_tensor (loader.py:4)", "load_weights (vllm/model_executor/model_loader/default_loader.py:300)")
 DEVICE = ("synchronize (torch/cuda/__init__.py:1040)", "step (engine.py:5)")
 RENDEZVOUS = ("__init__ (x.py:1)", "init_process_group (torch/distributed/distributed_c10d.py:1768)")
@@ -31,7 +31,7 @@ RENDEZVOUS = ("__init__ (x.py:1)", "init_process_group (torch/distributed/distri
         (RENDEZVOUS, "rendezvous", Component.NCCL, 1),
         (LOCK_FILE, "lock file", Component.INSTALL_ABI, 0),
         (COMPILER, "compiling", None, 1),
-        (DOWNLOAD, "download", None, 0),
+        (DOWNLOAD, "download", None, 1),
         (WEIGHTS, "weights", None, 1),
         (DEVICE, "device", None, 0),
     ],
@@ -50,6 +50,16 @@ def test_a_known_place_is_named_by_the_frame_that_tells_of_it(
         (("wait (threading.py:320)", "take (myengine/lock.py:4)", "<module> (serve.py:9)"), 1),
         (("wait (threading.py:320)", "get (queue.py:171)", "_worker (concurrent/futures/thread.py:81)"), -1),
         (("select (selectors.py:468)", "_run_once (asyncio/base_events.py:1898)"), -1),
+        (("_worker (concurrent/futures/thread.py:81)", "run (threading.py:982)"), -1),
+        (("Queue.get (queue.py:171)", "EngineCoreProc.process_output_sockets (vllm/v1/engine/core.py:1968)"), -1),
+        (
+            ("Popen.poll (multiprocessing/popen_fork.py:27)", "join (multiprocessing/process.py:149)", "main (x.py:3)"),
+            -1,
+        ),
+        (("SemLock.__enter__ (multiprocessing/synchronize.py:95)", "take (engine.py:3)"), 1),
+        (("<module> (serve.py:9)",), 0),
+        (("handler (huggingface_hub/cli/_framework.py:365)", "main (transformers/cli/transformers.py:39)"), 0),
+        (("call (/tmp/torchinductor/ab/cab.py:40)", "__call__ (torch/_inductor/output_code.py:600)"), 0),
         (("reduce_sum (mymath.py:3)",), 0),
         (("watchdog_thread (scheduler.py:7)", "run (threading.py:982)"), -1),
         ((), -1),

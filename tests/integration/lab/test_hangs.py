@@ -1,0 +1,76 @@
+"""Real servers that hang, because a test stops their processes: what is seen of them while they do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ruleout.engines import engine_named
+from ruleout.engines.environments import Environment
+from ruleout.investigation.evidence import gathered
+from ruleout.investigation.launching import prepare
+from ruleout.investigation.run import Run, read_run
+from ruleout.model import Case, Configuration, FailureClass, Probe
+from ruleout.runners.base import Event
+from ruleout.runners.local import LocalRunner
+
+pytestmark = [pytest.mark.engine, pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def hung(case: Case, spool: Path, stops: Callable[[psutil.Process], psutil.Process]) -> tuple[Run, list[Event]]:
+    """The run of a server in which one process is stopped as soon as it is ready."""
+    engine = engine_named(case.engine)
+    prepared = prepare(case, engine, Configuration(), 1, spool, spool.parent)
+    pids: list[int] = []
+
+    def hear(event: Event) -> None:
+        if event["kind"] == "started":
+            pids.append(event["pid"])
+        elif event["kind"] == "ready":
+            os.kill(stops(psutil.Process(pids[0])).pid, signal.SIGSTOP)
+
+    events = prepared.run(LocalRunner(), hear)
+    gathered(events).keep(spool)
+    return read_run(case, engine, prepared.requests, spool, events), events
+
+
+def test_a_stopped_server_is_seen_to_be_stopped_and_its_python_is_read_all_the_same(
+    engine_environment: Environment, models: Path, tmp_path: Path
+) -> None:
+    serve = (str(engine_environment.script("transformers")), "serve", "--force-model", str(models / "llama-tiny"))
+    case = Case("stopped", "transformers", serve, probes=(Probe(timeout=3.0),))
+    run, events = hung(case, tmp_path / "1", lambda leader: leader)
+    assert run.failure is not None
+    assert run.failure.class_ is FailureClass.HANG
+    assert any("was stopped (SIGSTOP or a debugger): it did not run at all" in seen.text for seen in run.observed)
+    assert "uvicorn/" in (tmp_path / "1" / "evidence" / "stacks.txt").read_text()
+    assert (tmp_path / "1" / "evidence" / "page_health.txt").read_text().startswith("GET /health: timeout after 5")
+    left = next(event for event in events if event["kind"] == "left_over")
+    assert (left["processes"], left["port_free"]) == ([], True)
+
+
+def test_of_several_processes_the_one_that_does_not_run_is_named(
+    vllm: Environment, models: Path, tmp_path: Path
+) -> None:
+    flags = ("--served-model-name", "tiny", "--dtype", "float32", "--max-model-len", "512", "--enforce-eager")
+    command = (str(vllm.script("vllm")), "serve", str(models / "llama-tiny"), *flags)
+    case = Case("core", "vllm", command, env={"VLLM_CPU_KVCACHE_SPACE": "1"}, probes=(Probe(timeout=5.0),))
+
+    def core(leader: psutil.Process) -> psutil.Process:
+        return next(child for child in leader.children(recursive=True) if "EngineCore" in " ".join(child.cmdline()))
+
+    run, events = hung(case, tmp_path / "1", core)
+    assert run.failure is not None
+    assert run.failure.class_ is FailureClass.HANG
+    (stopped,) = [seen for seen in run.observed if "was stopped" in seen.text]
+    line = stopped.evidence[0]
+    table = (tmp_path / "1" / line.source).read_text().splitlines()
+    assert "EngineCore" in table[line.line - 1]
+    assert "vllm/v1/engine/core.py" in (tmp_path / "1" / "evidence" / "stacks.txt").read_text()
+    left = next(event for event in events if event["kind"] == "left_over")
+    assert (left["processes"], left["port_free"]) == ([], True)
