@@ -35,17 +35,17 @@ def bare_case(command: Sequence[str]) -> Case:
 
 
 def widened(
-    case: Case, log: Path | None, observed: Sequence[Observation] = (), *, ask: bool = True
+    case: Case, log: Path | None, observed: Sequence[Observation] = (), *, watched: bool = False, ask: bool = True
 ) -> tuple[Case, tuple[Choice, ...]]:
     """The case with the factors worth varying, and why each is.
 
     Args:
         log: of a failing run; None while there is none.
-        observed: what was seen of that run besides.
+        observed: what was seen of that run besides; watched: every kernel was waited for in it.
         ask: run the installed engine's `--help`, where that was not done before.
     """
     found = replace(recognise(case.command), env=case.env)
-    diagnosis = with_observed(diagnosis_of(log), observed) if log is not None else None
+    diagnosis = with_observed(diagnosis_of(log, watched=watched), observed) if log is not None else None
     version = diagnosis.engine.version if diagnosis and diagnosis.engine.name == found.engine else None
     known = found.engine != "command" and not found.container
     told = help_of(found.engine, found.program, case.env, case.cwd, ask=ask) if known else None

@@ -32,6 +32,7 @@ class _Planned:
     token: str
     without: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    instruments: Configuration = field(default_factory=Configuration)
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Journal:
     @property
     def evidence(self) -> tuple[Trial, ...]:
         """The judged trials that speak about factors: of the command as it is, and with as many requests as now."""
-        return tuple(t for t in self.trials if not t.without and t.id > self._since)
+        return tuple(t for t in self.trials if not (t.without or t.instruments) and t.id > self._since)
 
     @property
     def taken(self) -> frozenset[str]:
@@ -148,9 +149,11 @@ class Journal:
         token: str,
         without: tuple[str, ...] = (),
         why: tuple[str, ...] = (),
+        instruments: Mapping[str, str] | None = None,
     ) -> None:
-        """A trial is about to be launched, with these flags taken off its command, and for these reasons."""
-        more = {name: list(value) for name, value in (("without", without), ("why", why)) if value}
+        """A trial is about to be launched: flags taken off its command, the reasons for it, what is put on it."""
+        more: dict[str, Any] = {name: list(value) for name, value in (("without", without), ("why", why)) if value}
+        more |= {"instruments": dict(instruments)} if instruments else {}
         self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token, **more)
 
     def finished(self, number: int, outcome: Outcome, minutes: float, log: str) -> Trial:
@@ -195,6 +198,7 @@ class Journal:
                 body["token"],
                 tuple(body.get("without", ())),
                 tuple(body.get("why", ())),
+                Configuration(body.get("instruments", {})),
             )
             self._last = max(self._last, trial)
             self._tokens[trial] = body["token"]
@@ -205,7 +209,15 @@ class Journal:
             outcome = from_json(Outcome, body["outcome"])
             minutes = round(body["minutes"], 4)
             self._trials[trial] = Trial(
-                trial, plan.configuration, plan.purpose, outcome, minutes, body["log"], plan.without, plan.why
+                trial,
+                plan.configuration,
+                plan.purpose,
+                outcome,
+                minutes,
+                body["log"],
+                plan.without,
+                plan.why,
+                plan.instruments,
             )
         elif kind == "marked" and trial is not None:
             self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

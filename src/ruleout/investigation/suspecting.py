@@ -43,11 +43,11 @@ CHOICES = 8
 """How many of the engine's own choices are listed as never varied."""
 
 
-def suspicion(case: Case, log: Path, observed: Sequence[Observation] = ()) -> Suspicion:
+def suspicion(case: Case, log: Path, observed: Sequence[Observation] = (), *, watched: bool = False) -> Suspicion:
     """The suspects of a failing run, by its log and what was seen of it besides, and the factors they speak of."""
     if not log.is_file():
         return Suspicion()
-    read = with_observed(diagnosis_of(log), observed)
+    read = with_observed(diagnosis_of(log, watched=watched), observed)
     told = priors(read.suspects, case.factors)
     warned = [Evidence(w.source, w.line, w.text) for w in read.warnings]
     engines = {s.name for s in read.settings if s.chosen_by is ChosenBy.ENGINE}
@@ -60,10 +60,13 @@ def suspicion(case: Case, log: Path, observed: Sequence[Observation] = ()) -> Su
     )
 
 
-def diagnosis_of(log: Path) -> Diagnosis:
-    """What a run's log says, with its suspects."""
+def diagnosis_of(log: Path, *, watched: bool = False) -> Diagnosis:
+    """What a run's log says, with its suspects. `watched`: every kernel was waited for, so its stack is the place."""
     run = read_run([log])
-    return diagnosed(run.diagnosis, run.near, run.lines)
+    read = run.diagnosis
+    if watched and read.failure is not None:
+        read = replace(read, failure=replace(read.failure, asynchronous=False))
+    return diagnosed(read, run.near, run.lines)
 
 
 def with_observed(read: Diagnosis, observed: Sequence[Observation]) -> Diagnosis:

@@ -119,6 +119,8 @@ class Trial:
         log: path of the server's log, relative to the folder of the investigation.
         why: the arithmetic of the choice, in sentences.
         without: flags that were taken off the command besides, to find the smallest one that fails.
+        instruments: what was set besides, to see more of the failure: levels by flag or variable. Such a trial says
+            nothing about factors.
     """
 
     id: int
@@ -129,3 +131,4 @@ class Trial:
     log: str = ""
     without: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    instruments: Configuration = field(default_factory=Configuration)

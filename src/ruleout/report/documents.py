@@ -39,6 +39,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
     if trial.why:
         document["why"] = list(trial.why)
+    if trial.instruments:
+        document["instruments"] = dict(trial.instruments)
     if trial.without:
         document["without"] = list(trial.without)
     if outcome is not None:

@@ -51,6 +51,7 @@ def _question(case: Case, verdict: Verdict) -> Iterator[str]:
     if failure.client:
         yield f"- Client: {failure.client}"
     yield from (f"- Seen before it was stopped: {seen}" for seen in words.observations(first))
+    yield from (f"- Watched: {seen}" for seen in words.watched(verdict))
     if failure.asynchronous:
         yield "- Reported late: the stack below it is where it was noticed, not where it was born."
 
@@ -167,8 +168,7 @@ def _assumptions(case: Case, verdict: Verdict) -> Iterator[str]:
 
 def _left(case: Case, verdict: Verdict) -> Iterator[str]:
     for step in verdict.next:
-        changed = words.changes(step.change.difference({}), case.baseline)
-        yield f"- {changed}: {step.why} (about {words.minutes(step.minutes)})"
+        yield f"- {words.step(case, step.change)}: {step.why} (about {words.minutes(step.minutes)})"
 
 
 def _code(text: str) -> str:

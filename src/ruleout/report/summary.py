@@ -69,6 +69,7 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
             yield "What a client sees", failure.client
         for seen in words.observations(first, prefix)[:SEEN]:
             yield "Seen before it was stopped", seen
+        yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
     if verdict.causes and verdict.manifest_rate < 0.95:
@@ -91,5 +92,4 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         for other in [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]:
             yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
         for step in verdict.next:
-            changed = words.changes(step.change, case.baseline)
-            yield "Would decide", f"{changed} (about {words.minutes(step.minutes)}): {step.why}"
+            yield "Would decide", f"{words.step(case, step.change)} (about {words.minutes(step.minutes)}): {step.why}"

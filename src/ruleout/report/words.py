@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from ruleout.model import (
+    PRESENT,
     Case,
     Cause,
     Configuration,
@@ -18,6 +19,7 @@ from ruleout.model import (
     Trial,
     Verdict,
     Workaround,
+    arguments,
 )
 from ruleout.model.configuration import shown
 
@@ -56,8 +58,22 @@ def ran(trial: Trial, baseline: Configuration) -> str:
     changed = changes(trial.configuration, baseline)
     if trial.without:
         changed = f"without {' '.join(trial.without)}"
+    if trial.instruments:
+        changed = f"{changed}, watched with {typed(trial.instruments)}"
     instead = trial.outcome.effective if trial.outcome else {}
     return f"{changed} (in effect: {Configuration(instead)})" if instead else changed
+
+
+def typed(change: Configuration) -> str:
+    """Levels by flag or variable, as a person types them."""
+    return arguments.told({name: "" if level == PRESENT else level for name, level in change.items()})
+
+
+def step(case: Case, change: Configuration) -> str:
+    """What a next step changes: levels of factors, or what is put on the command."""
+    if any(name in change for name in (f.name for f in case.factors)) or not change:
+        return changes(change.difference({}), case.baseline)
+    return typed(change)
 
 
 def cause(one: Cause) -> str:
@@ -83,7 +99,13 @@ def count(number: int, thing: str) -> str:
 def target_trial(verdict: Verdict) -> Trial | None:
     """The first trial that showed the failure to explain: its log and its folder are where that is read."""
     kind = OutcomeKind.REPRODUCED
-    return next((trial for trial in verdict.trials if trial.outcome and trial.outcome.kind is kind), None)
+    return next((t for t in verdict.trials if t.outcome and t.outcome.kind is kind and not t.instruments), None)
+
+
+def watched(verdict: Verdict, prefix: str = "") -> list[str]:
+    """What instrumented trials showed, each with its number."""
+    trials = (trial for trial in verdict.trials if trial.instruments)
+    return [f"{seen} [trial {trial.id}]" for trial in trials for seen in observations(trial, prefix)[:1]]
 
 
 def address(trial: Trial, line: Evidence) -> str:

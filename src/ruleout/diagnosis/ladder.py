@@ -1,7 +1,7 @@
-"""What makes a failure say more, and what makes a trial cheaper: offered with their price, never set by themselves.
+"""What makes a failure say more, with its price and with what it changes about what is looked at.
 
-A step of the ladder watches, and watching changes timing: a failure that goes away with it was a race, or asynchronous.
-A proxy serves less than the real model; what holds for it need not hold for the model.
+A step of the ladder watches, and watching changes timing: a failure that goes away with it tells of a race, one that
+stays tells where it is born.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ruleout.model import ABSENT, UNSET, Factor, Mechanism
+from ruleout.model import FailureClass
+from ruleout.model.diagnosis import DiagnosedFailure
+from ruleout.model.outcome import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +30,43 @@ class Step:
     effect: str
 
 
-_BLOCKING = Step(
+BLOCKING = Step(
     # https://docs.nvidia.com/cuda/cuda-c-programming-guide/#asynchronous-execution
     {"CUDA_LAUNCH_BLOCKING": "1"},
     "the stack of the kernel that fails, not of a later one",
     "several times slower; graphs must be off",
     "kernels no longer overlap: races between them go away",
 )
-_CORE = Step(
+CORE = Step(
     # https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-core-dump-support
     {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "1", "CUDA_COREDUMP_FILE": "/tmp/cuda-%h-%p.core"},
     "the failing kernel, its block and its registers, for cuda-gdb",
     "disk: up to the memory in use; the process waits while it is written",
     "none until it fails",
 )
-_NCCL = Step(
+NCCL = Step(
     # https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
     {"NCCL_DEBUG": "INFO"},
     "which transports, rings and interfaces are used, and the call that fails",
     "a longer log; hardly any time",
     "hardly any",
 )
+_SLOWER = "decoding up to 5 times slower; starts faster"
+_STACKS = "Python stacks where graphs hide them"
+EAGER: Mapping[str, Step] = {
+    "vllm": Step({"--enforce-eager": ""}, _STACKS, _SLOWER, "no graphs and no torch.compile: their faults go away"),
+    "sglang": Step({"--disable-cuda-graph": ""}, _STACKS, _SLOWER, "no graphs: their faults go away"),
+}
+"""How an engine is kept from CUDA graphs, inside of which no kernel can be waited for."""
 LADDERS: Mapping[str, tuple[Step, ...]] = {
     "vllm": (
-        Step(
-            {"--enforce-eager": ""},
-            "Python stacks where graphs hide them",
-            "decoding up to 5 times slower; starts faster",
-            "no graphs and no torch.compile: their faults go away",
-        ),
-        _NCCL,
-        _BLOCKING,
-        _CORE,
+        EAGER["vllm"],
+        NCCL,
+        BLOCKING,
+        CORE,
     ),
     "sglang": (
-        Step(
-            {"--disable-cuda-graph": ""},
-            "Python stacks where graphs hide them",
-            "decoding up to 5 times slower; starts faster",
-            "no graphs: their faults go away",
-        ),
+        EAGER["sglang"],
         Step(
             # python/sglang/srt/environ.py in https://github.com/sgl-project/sglang
             {"SGLANG_ENABLE_ASYNC_ASSERT": "1"},
@@ -75,11 +74,11 @@ LADDERS: Mapping[str, tuple[Step, ...]] = {
             "a little slower",
             "asserts on the device: they may fire before the failure that is looked for",
         ),
-        _NCCL,
-        _BLOCKING,
-        _CORE,
+        NCCL,
+        BLOCKING,
+        CORE,
     ),
-    "transformers": (_NCCL, _BLOCKING, _CORE),
+    "transformers": (NCCL, BLOCKING, CORE),
     "tensorrt-llm": (
         Step(
             # https://nvidia.github.io/TensorRT-LLM/reference/troubleshooting.html
@@ -88,9 +87,9 @@ LADDERS: Mapping[str, tuple[Step, ...]] = {
             "a much longer log",
             "slower between kernels",
         ),
-        _NCCL,
-        _BLOCKING,
-        _CORE,
+        NCCL,
+        BLOCKING,
+        CORE,
     ),
     "llama.cpp": (
         Step(
@@ -100,23 +99,31 @@ LADDERS: Mapping[str, tuple[Step, ...]] = {
             "a much longer log",
             "slower between tokens",
         ),
-        _BLOCKING,
-        _CORE,
+        BLOCKING,
+        CORE,
     ),
 }
 """By engine, the cheapest first."""
 
-
-def _dummy(name: str) -> Factor:
-    return Factor(name, Mechanism.FLAG, "--load-format", (ABSENT, "dummy"), ABSENT, proxy=True)
-
-
-def _layers(few: str) -> Factor:
-    return Factor("layers", Mechanism.OVERRIDE, "num_hidden_layers", (UNSET, few), UNSET, proxy=True)
+_LATE = frozenset(
+    {FailureClass.ILLEGAL_MEMORY_ACCESS, FailureClass.KERNEL_LAUNCH_ERROR, FailureClass.ILLEGAL_INSTRUCTION}
+    | {FailureClass.DEVICE_SIDE_ASSERT, FailureClass.OTHER}
+)
 
 
-PROXIES: Mapping[str, tuple[Factor, ...]] = {
-    "vllm": (_dummy("weights"), _layers("4")),
-    "sglang": (_dummy("weights"), _layers("4")),
-}
-"""By engine: random weights instead of the real ones; fewer layers. Their faults go away, those of late layers too."""
+def reported_late(failure: Failure | DiagnosedFailure) -> bool:
+    """Whether waiting for every kernel would tell which one failed.
+
+    Not where the device says what it found: values that are no probabilities were written long before.
+    """
+    return failure.asynchronous and failure.class_ in _LATE and "probability tensor" not in failure.message
+
+
+def waiting_for_each(engine: str) -> Step:
+    """Every kernel is waited for, and CUDA graphs are off where the engine has them."""
+    graphs = EAGER.get(engine)
+    if graphs is None:
+        return BLOCKING
+    return Step(
+        {**BLOCKING.change, **graphs.change}, BLOCKING.gives, BLOCKING.price, f"{BLOCKING.effect}; {graphs.effect}"
+    )
