@@ -25,16 +25,21 @@ print("    run()")
 print(f'  File "/engine/{where[0]}", line 33, in {where[1]}')
 print("    launch()")
 print("RuntimeError: CUDA error: an illegal memory access was encountered")
-print("CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below may be wrong.")
+print("CUDA kernel errors might be asynchronously reported at some other API call.")
 print("For debugging consider passing CUDA_LAUNCH_BLOCKING=1")
 sys.exit(1)
 '''
 FACTORS = {"backend": ["fused", "plain"], "dtype": ["f16", "f32"]}
 
 
+WATCHED = "CUDA_LAUNCH_BLOCKING=1 --enforce-eager"
+
+
 def case(workshop: Workshop, *flags: str, **more: Any) -> Any:
+    """A case of a known engine, or of what a person says is one."""
     path = workshop.folder / "fake_engine.py"
     path.write_text(ENGINE)
+    more = {"engine": "vllm", **more}
     return workshop.case(command=[sys.executable, str(path), *flags], factors=FACTORS, **more)
 
 
@@ -44,18 +49,18 @@ def test_where_it_is_born_is_told_and_no_factor_is_judged_by_it(workshop: Worksh
     assert done.document["failure"]["asynchronous"] is True
     first, watched, *others = done.document["trials"]
     assert "instruments" not in first
-    assert watched["instruments"] == {"CUDA_LAUNCH_BLOCKING": "1"}
+    assert watched["instruments"] == {"CUDA_LAUNCH_BLOCKING": "1", "--enforce-eager": "present"}
     assert watched["outcome"] == "reproduced"
     (seen,) = watched["observed"]
     assert seen["text"] == (
-        "with CUDA_LAUNCH_BLOCKING=1 it fails in attention.py:paged_decode: there it is born, and not only noticed"
+        f"with {WATCHED} it fails in attention.py:paged_decode: there it is born, and not only noticed"
     )
     assert not any("instruments" in trial for trial in others)
     proof = done.document["confirmed_by"]
     assert watched["id"] not in {*proof["sufficient"], *proof["necessary"], proof["baseline_again"]}
     findings = (workshop.investigation() / "FINDINGS.md").read_text()
     assert f"- Watched: {seen['text']} (trials/0002/server.log:6) [trial 2]" in findings
-    assert "baseline, watched with CUDA_LAUNCH_BLOCKING=1" in findings
+    assert f"baseline, watched with {WATCHED}" in findings
 
 
 def test_a_failure_that_goes_away_while_it_is_watched_is_an_observer_effect(workshop: Workshop) -> None:
@@ -64,7 +69,8 @@ def test_a_failure_that_goes_away_while_it_is_watched_is_an_observer_effect(work
     watched = done.document["trials"][1]
     assert watched["outcome"] == "clean"
     text = watched["observed"][0]["text"]
-    assert text.startswith("observer effect: with CUDA_LAUNCH_BLOCKING=1 the failure did not show; ")
+    assert text.startswith(f"observer effect: with {WATCHED} the failure did not show; ")
+    assert watched["observed"][0]["component"] == "cuda_graph"
     assert "races between them go away" in text
     assert text in (workshop.investigation() / "FINDINGS.md").read_text()
     assert not any(workaround["trial"] == 2 for workaround in done.document["workarounds"])
@@ -81,7 +87,9 @@ def test_what_is_not_decided_offers_the_ladder_with_price_and_effect(workshop: W
 
 
 @pytest.mark.parametrize(
-    "more", [{"env": {"CUDA_LAUNCH_BLOCKING": "1"}}, {"goal": "workaround"}], ids=["watched already", "a way out"]
+    "more",
+    [{"env": {"CUDA_LAUNCH_BLOCKING": "1"}}, {"goal": "workaround"}, {"engine": "command"}],
+    ids=["watched already", "a way out", "no known engine"],
 )
 def test_where_it_would_tell_nothing_it_is_not_watched(workshop: Workshop, more: dict[str, Any]) -> None:
     done = workshop.run("investigate", "--json", case(workshop, **more))

@@ -37,8 +37,11 @@ _DONE = (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND, VerdictStatus.NOT_REP
 
 
 def instrument(case: Case, target: Failure | None, trials: Sequence[Trial]) -> Step | None:
-    """How to watch the baseline once, where that would tell where the target is born; None: not, or not again."""
-    if target is None or case.goal is not Goal.CAUSE or not reported_late(target):
+    """How to watch the baseline once, where that would tell where the target is born; None: not, or not again.
+
+    Of a command that is no known engine nobody knows what it makes of it: there it is offered only.
+    """
+    if target is None or case.engine == "command" or case.goal is not Goal.CAUSE or not reported_late(target):
         return None
     step = waiting_for_each(case.engine)
     known = case.env.keys() | set(case.command)
@@ -97,16 +100,17 @@ def offered(case: Case, verdict: Verdict) -> Verdict:
     minutes = max((t.minutes for t in verdict.trials), default=0.0)
     steps = tuple(
         NextStep(changes(step), f"gives {step.gives}; price: {step.price}; observer effect: {step.effect}", minutes)
-        for step in _worth(target, verdict.trials)
+        for step in _worth(case, target, verdict.trials)
         if not step.change.keys() & (case.env.keys() | set(case.command))
     )
     return replace(verdict, next=(*verdict.next, *steps))
 
 
-def _worth(target: Failure, trials: Sequence[Trial]) -> list[Step]:
-    """By what the target is, and what was seen while it was watched."""
+def _worth(case: Case, target: Failure, trials: Sequence[Trial]) -> list[Step]:
+    """By what the target is, and whether it was watched."""
     if target.asynchronous:
-        return [CORE]
+        watch = reported_late(target) and not any(t.instruments for t in trials)
+        return [waiting_for_each(case.engine), CORE] if watch else [CORE]
     waits = {one.component for t in trials if t.outcome for one in t.outcome.observed if _by_stacks(one)}
     together = target.class_ is FailureClass.NCCL_TIMEOUT_HANG or waits & {Component.NCCL, Component.ALLREDUCE}
     return [NCCL] if together else []
