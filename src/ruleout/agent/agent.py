@@ -49,7 +49,7 @@ READY_ANSWER_S = 20.0  # how long one readiness request may take: some engines c
 LAST_WORDS_S = 1.0  # what an answer in flight gets to arrive after the engine's exit
 LOST_GRACE_S = 3.0  # the most grace an engine gets once nobody waits for it
 STUBBORN_S = 10.0  # how long SIGKILL is repeated (a process in the driver dies late) before we call it left over
-GATHER_S, ASK_S = 15.0, 5.0  # all gathering; one page or one command
+GATHER_S, ASK_S = 20.0, 5.0  # all gathering; one page or one command
 WAIT_EVERY_S = 1.0  # how often it is looked whether what others hold is free
 HELD_BYTES = 1 << 30  # of a GPU's memory, from which on its holder is in the way; monitors and contexts hold less
 NO_ROOM = 64 << 10  # with less than this left on the disk, nothing that was recorded is sure to be whole
@@ -940,7 +940,7 @@ def threads_of(dump: str) -> list[Json]:
     threads = []
     for thread in json.loads(dump)[:THREADS]:
         frames = [
-            "%s (%s:%s)" % (frame["name"], frame.get("short_filename") or frame["filename"], frame["line"])
+            "%s (%s:%s)" % (frame["name"][:200], frame.get("short_filename") or frame["filename"], frame["line"])
             for frame in thread["frames"][:FRAMES]
         ]
         told = {"thread": thread.get("os_thread_id"), "name": thread.get("thread_name")}
@@ -1461,10 +1461,9 @@ class Agent:
             while time.monotonic() - began < BUSY_S:
                 self._wait(BUSY_S)
             self._record("busy", self._busy, used, time.monotonic() - began)
+            self._gather_stacks(pythons(living)[:PROCESSES], until)
         if living or has_nvidia(self.env):
             self._gather_gpus(until)
-        if living:
-            self._gather_stacks(pythons(living)[:PROCESSES], until)
 
     def _record_kernel_log(self) -> None:
         if self.kernel_log is not None and not self._hurried():
@@ -1557,7 +1556,7 @@ class Agent:
         )
         while True:
             try:
-                output = helper.communicate(timeout=TICK_S)[0].decode("utf-8", "replace")[: 1 << 18]
+                output = helper.communicate(timeout=TICK_S)[0].decode("utf-8", "replace")[: 1 << 22]
                 break
             except subprocess.TimeoutExpired:
                 self._wait(0)

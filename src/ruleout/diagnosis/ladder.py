@@ -44,6 +44,13 @@ CORE = Step(
     "disk: up to the memory in use; the process waits while it is written",
     "none until it fails",
 )
+ASYNC_ASSERT = Step(
+    # python/sglang/srt/environ.py in https://github.com/sgl-project/sglang
+    {"SGLANG_ENABLE_ASYNC_ASSERT": "1"},
+    "the first index out of range, where it is written",
+    "a little slower",
+    "asserts on the device: they may fire before the failure that is looked for",
+)
 NCCL = Step(
     # https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
     {"NCCL_DEBUG": "INFO"},
@@ -67,13 +74,7 @@ LADDERS: Mapping[str, tuple[Step, ...]] = {
     ),
     "sglang": (
         EAGER["sglang"],
-        Step(
-            # python/sglang/srt/environ.py in https://github.com/sgl-project/sglang
-            {"SGLANG_ENABLE_ASYNC_ASSERT": "1"},
-            "the first index out of range, where it is written",
-            "a little slower",
-            "asserts on the device: they may fire before the failure that is looked for",
-        ),
+        ASYNC_ASSERT,
         NCCL,
         BLOCKING,
         CORE,

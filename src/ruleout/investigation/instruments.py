@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ruleout.diagnosis.ladder import CORE, NCCL, Step, reported_late, waiting_for_each
+from ruleout.diagnosis.ladder import ASYNC_ASSERT, CORE, NCCL, Step, reported_late, waiting_for_each
 from ruleout.investigation.evidence import FOLDER as GATHERED
 from ruleout.model import (
     ABSENT,
@@ -108,9 +108,10 @@ def offered(case: Case, verdict: Verdict) -> Verdict:
 
 def _worth(case: Case, target: Failure, trials: Sequence[Trial]) -> list[Step]:
     """By what the target is, and whether it was watched."""
-    if target.asynchronous:
-        watch = reported_late(target) and not any(t.instruments for t in trials)
-        return [waiting_for_each(case.engine), CORE] if watch else [CORE]
+    if reported_late(target):
+        watched = any(trial.instruments for trial in trials)
+        asserts = case.engine == "sglang" and target.class_ is FailureClass.DEVICE_SIDE_ASSERT
+        return [*([] if watched else [waiting_for_each(case.engine)]), *([ASYNC_ASSERT] if asserts else []), CORE]
     waits = {one.component for t in trials if t.outcome for one in t.outcome.observed if _by_stacks(one)}
     together = target.class_ is FailureClass.NCCL_TIMEOUT_HANG or waits & {Component.NCCL, Component.ALLREDUCE}
     return [NCCL] if together else []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ruleout.diagnosis.diagnose import diagnosed
 from ruleout.diagnosis.factors import component_of, priors
+from ruleout.investigation.evidence import FOLDER as GATHERED
 from ruleout.investigation.settings import resolved, setting_name
 from ruleout.model import (
     Advice,
@@ -146,7 +147,9 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
         return replace(verdict, elsewhere=elsewhere)
     if outside is None or not verdict.elsewhere.probability:
         return verdict
-    claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
+    seen = bool(outside.evidence) and outside.evidence[0].source.startswith(f"{GATHERED}/")
+    tells = "what was seen of it" if seen else "the log"
+    claim = f"the cause is in none of the factors that were varied; {tells} speaks for {outside.component}: "
     note = outside.fix.get("note")
     way_out = f"; what may help: {note}" if note else ""
     whole = claim + outside.claim + way_out
