@@ -51,6 +51,7 @@ LOST_GRACE_S = 3.0  # the most grace an engine gets once nobody waits for it
 STUBBORN_S = 10.0  # how long SIGKILL is repeated (a process in the driver dies late) before we call it left over
 GATHER_S, ASK_S = 20.0, 5.0  # all gathering; one page or one command
 WAIT_EVERY_S = 1.0  # how often it is looked whether what others hold is free
+RELEASE_S = 3.0  # what a driver gets to give free what a process that has just ended held
 HELD_BYTES = 1 << 30  # of a GPU's memory, from which on its holder is in the way; monitors and contexts hold less
 NO_ROOM = 64 << 10  # with less than this left on the disk, nothing that was recorded is sure to be whole
 MIRROR_BYTES = (
@@ -1031,10 +1032,11 @@ class Over(Exception):  # noqa: N818 - the end of a trial is no error
 
 
 class Taken(Over):
-    """What the trial needs is held by somebody else's process."""
+    """What the trial needs is held by somebody else's process; it may look so for `passing_s` where it is not."""
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, passing_s: float = 0.0) -> None:
         super().__init__("refused", detail)
+        self.passing_s = passing_s
 
 
 class Agent:
@@ -1153,13 +1155,14 @@ class Agent:
 
     def _claim(self) -> None:
         """Port and GPUs. What somebody else holds is named and never taken; the trial may say how long to wait."""
-        until, told = time.monotonic() + self.trial["others"]["wait_s"], ""
+        began, told = time.monotonic(), ""
         while True:
             try:
                 self.port = self._claim_port()
                 self._claim_gpus()
                 return
             except Taken as taken:
+                until = began + max(self.trial["others"]["wait_s"], taken.passing_s)
                 if time.monotonic() >= until:
                     raise
                 if taken.detail != told:
@@ -1187,7 +1190,8 @@ class Agent:
                 size = "%.1f GiB" % (held[0]["bytes"] / (1 << 30)) if held[0]["bytes"] else "memory"
                 raise Taken(
                     "GPU %d: %s is held by %s: wait for it, choose others by CUDA_VISIBLE_DEVICES, or let both share it"
-                    % (gpu["index"], size, held[0]["told"])
+                    % (gpu["index"], size, held[0]["told"]),
+                    RELEASE_S,
                 )
 
     def _gpus(self, until: float) -> list[Json]:
