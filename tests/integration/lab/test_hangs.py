@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.support.cgroups import limited_memory
 
 from ruleout.engines import engine_named
 from ruleout.engines.environments import Environment
@@ -114,6 +115,28 @@ def test_of_several_processes_the_one_that_does_not_run_is_named(
     assert "vllm/v1/engine/core.py" in (tmp_path / "1" / "evidence" / "stacks.txt").read_text()
     left = next(event for event in events if event["kind"] == "left_over")
     assert (left["processes"], left["port_free"]) == ([], True)
+
+
+def test_a_worker_that_the_kernel_killed_is_told_whatever_the_server_says_of_it(
+    vllm: Environment, models: Path, tmp_path: Path
+) -> None:
+    flags = ("--served-model-name", "tiny", "--dtype", "float32", "--max-model-len", "512", "--enforce-eager")
+    command = (str(vllm.script("vllm")), "serve", str(models / "llama-tiny"), *flags)
+    case = Case("killed", "vllm", command, env={"VLLM_CPU_KVCACHE_SPACE": "1"}, probes=(Probe(timeout=30.0),))
+    engine = engine_named("vllm")
+    spool = tmp_path / "1"
+    prepared = prepare(case, engine, Configuration(), 1, spool, tmp_path)
+    with limited_memory("700M") as group:
+
+        def confine(event: Event) -> None:
+            if event["kind"] == "started":
+                (group / "cgroup.procs").write_text(str(event["pid"]))
+
+        events = prepared.run(LocalRunner(), confine)
+    run = read_run(case, engine, prepared.requests, spool, events)
+    assert run.failure is not None
+    assert run.failure.class_ is FailureClass.HOST_OOM_KILL, (run.failure, (spool / "server.log").read_text()[-2000:])
+    assert run.observed[0].text.endswith("at its control group's limit")
 
 
 def test_the_rank_that_does_not_join_a_reduction_is_told_from_the_one_that_waits(
