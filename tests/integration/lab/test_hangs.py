@@ -1,4 +1,4 @@
-"""Real servers that hang, because a test stops their processes: what is seen of them while they do."""
+"""Real servers that hang or are killed, because a test sees to it: what is seen of them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_of_several_processes_the_one_that_does_not_run_is_named(
     assert (left["processes"], left["port_free"]) == ([], True)
 
 
-def test_a_worker_that_the_kernel_killed_is_told_whatever_the_server_says_of_it(
+def test_a_server_without_enough_memory_is_told_to_have_been_killed_by_the_kernel(
     vllm: Environment, models: Path, tmp_path: Path
 ) -> None:
     flags = ("--served-model-name", "tiny", "--dtype", "float32", "--max-model-len", "512", "--enforce-eager")
