@@ -7,6 +7,7 @@ to end too. "Nothing is left" is then a fact that the kernel states (ECHILD: no 
 
     PYTHON -S -E agent.py run          one line of JSON on stdin (ruleout.trial/1); stdin stays open as the lease
     PYTHON -S -E agent.py reap SPOOL   for when the agent itself was killed: ends what is provably left of its trial
+    PYTHON -S -E agent.py gpus         one JSON list: the NVIDIA GPUs here, and who computes on them
 
 On stdin, any line renews the lease, "stop" ends the trial, "kill" ends it without grace. Events (ruleout.event/1) go to
 SPOOL/events.jsonl and are mirrored on stdout. The agent records raw answers and judges nothing. Standard library only,
@@ -48,7 +49,10 @@ READY_ANSWER_S = 20.0  # how long one readiness request may take: some engines c
 LAST_WORDS_S = 1.0  # what an answer in flight gets to arrive after the engine's exit
 LOST_GRACE_S = 3.0  # the most grace an engine gets once nobody waits for it
 STUBBORN_S = 10.0  # how long SIGKILL is repeated (a process in the driver dies late) before we call it left over
-GATHER_S, ASK_S = 15.0, 5.0  # all gathering; one page or one command
+GATHER_S, ASK_S = 20.0, 5.0  # all gathering; one page or one command
+WAIT_EVERY_S = 1.0  # how often it is looked whether what others hold is free
+RELEASE_S = 3.0  # what a driver gets to give free what a process that has just ended held
+HELD_BYTES = 1 << 30  # of a GPU's memory, from which on its holder is in the way; monitors and contexts hold less
 NO_ROOM = 64 << 10  # with less than this left on the disk, nothing that was recorded is sure to be whole
 MIRROR_BYTES = (
     64 << 20
@@ -334,7 +338,8 @@ DEFAULTS: Json = {
     "probes": [],
     "stop": {"grace_s": 10, "settle_s": 2},
     "lease": {"eof_grace_s": 3, "seconds": None},
-    "gather": {"paths": ["/health", "/metrics"]},
+    "gather": {"paths": ["/health", "/metrics"], "tools": []},
+    "others": {"wait_s": 0, "gpus": 0},
     "limits": {"seconds": 3600, "log_bytes": 2 << 30, "silence_s": None, "body_bytes": 1 << 20},
 }
 PROBE_DEFAULTS: Json = {
@@ -348,7 +353,7 @@ PROBE_DEFAULTS: Json = {
     "requests": 1,
     "concurrency": 1,
 }
-OPTIONAL_NUMBERS = ("lease.seconds", "limits.silence_s")
+OPTIONAL_NUMBERS = ("lease.seconds", "limits.silence_s", "others.gpus")
 
 
 def read_trial(line: bytes) -> Json:
@@ -363,7 +368,8 @@ def read_trial(line: bytes) -> Json:
             trial[name] = {**section, **trial[name]}
             for key, default in section.items():
                 value, path = trial[name][key], "%s.%s" % (name, key)
-                if isinstance(default, int) or (path in OPTIONAL_NUMBERS and value is not None):
+                number = isinstance(default, int) and path not in OPTIONAL_NUMBERS
+                if number or (path in OPTIONAL_NUMBERS and value is not None):
                     _require(_is_number(value), "%s has to be a number" % path)
     for name in ("spool", "token"):
         _require(isinstance(trial.get(name), str) and trial[name] != "", "%s has to be a text" % name)
@@ -505,17 +511,18 @@ class Call:
         import http.client
 
         self.started = time.monotonic()
-        connection = http.client.HTTPConnection(*self.address, timeout=self.probe["timeout_s"])
+        # The loop cuts off what is late; until it has looked where the engine hangs, the engine must not notice.
+        connection = http.client.HTTPConnection(*self.address, timeout=self.probe["timeout_s"] + 2 * GATHER_S)
         try:
             self._exchange(connection)
         except socket.timeout:
-            self._fail("timeout", "no complete answer within %s s" % self.probe["timeout_s"])
+            self.fail("timeout", "no complete answer within %s s" % self.probe["timeout_s"])
         except ConnectionRefusedError as trouble:
-            self._fail("refused", str(trouble))
+            self.fail("refused", str(trouble))
         except (ConnectionError, http.client.IncompleteRead) as trouble:
-            self._fail("reset", "%s: %s" % (type(trouble).__name__, trouble))
+            self.fail("reset", "%s: %s" % (type(trouble).__name__, trouble))
         except Exception as trouble:  # whatever a broken server makes of HTTP is an answer to be recorded
-            self._fail("other", "%s: %s" % (type(trouble).__name__, trouble))
+            self.fail("other", "%s: %s" % (type(trouble).__name__, trouble))
         finally:
             connection.close()
         if not self.over:
@@ -538,15 +545,16 @@ class Call:
         if len(self.body) > self.body_bytes:
             self.truncated = True
         elif expected is not None and len(self.body) < expected:
-            self._fail("reset", "the answer ended after %d of %d bytes" % (len(self.body), expected))
+            self.fail("reset", "the answer ended after %d of %d bytes" % (len(self.body), expected))
 
-    def _fail(self, error: str, detail: str) -> None:
+    def fail(self, error: str, detail: str) -> None:
+        """What it failed of; the first reason stays."""
         if self.error is None:
             self.error, self.detail = error, detail
 
     def cut(self, error: str, detail: str) -> None:
         """Ends the call from outside; its thread wakes up because its socket is shut."""
-        self._fail(error, detail)
+        self.fail(error, detail)
         self.seconds = 0.0 if self.started is None else time.monotonic() - self.started
         self.over = True
         if self.socket is not None:
@@ -589,12 +597,18 @@ class Calls:
             self.finished.append(call)
             self.wake()
 
+    def late(self, now: float) -> list[Call]:
+        """The calls over their time: unanswered from now on, whatever still comes, though their connections stay."""
+        late = [call for call in list(self.flying) if now - (call.started or now) >= call.probe["timeout_s"]]
+        for call in late:
+            call.fail("timeout", "no complete answer within %s s" % call.probe["timeout_s"])
+        return late
+
     def harvest(self, now: float) -> list[Call]:
         """The calls that are over since the last look; the overdue are cut off here, for a server may drip for ever."""
-        for call in list(self.flying):
-            if call.started is not None and now - call.started >= call.probe["timeout_s"]:
-                call.cut("timeout", "no complete answer within %s s" % call.probe["timeout_s"])
-                self.finished.append(call)
+        for call in self.late(now):
+            call.cut("timeout", "")
+            self.finished.append(call)
         return self._reap()
 
     def cut_all(self, error: str, detail: str, unsent: tuple[str, str] | None = None) -> list[Call]:
@@ -658,7 +672,7 @@ def port_holder(port: int) -> str:
                 inodes.add("socket:[%s]" % fields[9])
     for process in all_processes().values():
         if any(target in inodes for target in _open_files(process.pid)):
-            return "process %d (%s)" % (process.pid, command_line(process.pid)[:200] or process.comm)
+            return told(process.pid)
     return "another process, which this user cannot see"
 
 
@@ -685,8 +699,29 @@ def shm_names() -> list[str]:
         return []
 
 
-def shm_sizes() -> dict[str, int]:
-    return {name: os.lstat("/dev/shm/" + name).st_size for name in shm_names()}
+def shm_state(living: Iterable[Process]) -> Json:
+    """How full /dev/shm is, its largest files, and how many bytes of it each process has mapped."""
+    disk, files = os.statvfs("/dev/shm"), {}
+    for name in shm_names():
+        with suppress(OSError):
+            files[name] = os.lstat("/dev/shm/" + name).st_size
+    mapped = {process.pid: _shm_mapped(process.pid) for process in living}
+    return {
+        "size": disk.f_blocks * disk.f_frsize,
+        "free": disk.f_bavail * disk.f_frsize,
+        "files": dict(sorted(files.items(), key=lambda entry: -entry[1])[:100]),
+        "mapped": {str(pid): size for pid, size in mapped.items() if size},
+    }
+
+
+def _shm_mapped(pid: int) -> int:
+    """Also of files whose names are gone already: that is how most libraries share memory."""
+    try:
+        rows = [row.split(None, 5) for row in _text("/proc/%d/maps" % pid, 1 << 24).splitlines()]
+    except OSError:
+        return 0
+    spans = [row[0].split("-") for row in rows if len(row) == 6 and row[5].startswith("/dev/shm/")]
+    return sum(int(end, 16) - int(begin, 16) for begin, end in spans)
 
 
 def orphaned_shm(before: Iterable[str]) -> list[str]:
@@ -709,38 +744,228 @@ def orphaned_shm(before: Iterable[str]) -> list[str]:
     return sorted(ours)
 
 
+# --- accelerators ----------------------------------------------------------------------------------------------------
+
+NVML = "libnvidia-ml.so.1"
+UNKNOWN_BYTES = (1 << 64) - 1  # NVML's word for "not available"
+# https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html; each takes the GPU and gives one number
+GPU_NUMBERS = (
+    ("temperature_c", "nvmlDeviceGetTemperature", (0,)),
+    ("performance_state", "nvmlDeviceGetPerformanceState", ()),
+    ("power_mw", "nvmlDeviceGetPowerUsage", ()),
+    ("ecc_uncorrected", "nvmlDeviceGetTotalEccErrors", (1, 0)),  # since the driver was loaded
+    ("throttled_by", "nvmlDeviceGetCurrentClocksThrottleReasons", ()),
+)
+GPU_QUERY = "--query-gpu=index,name,memory.used,memory.total,utilization.gpu,temperature.gpu,pstate"
+GPU_PROCESSES_QUERY = "--query-compute-apps=gpu_uuid,pid,name,used_memory"
+
+
+def has_nvidia(env: dict[str, str]) -> bool:
+    """Whether there may be an NVIDIA driver: cheap, for every trial asks."""
+    folders = env.get("LD_LIBRARY_PATH", "").split(":")
+    return os.path.exists("/dev/nvidiactl") or any(os.path.exists(os.path.join(d, NVML)) for d in folders if d)
+
+
+def nvml_gpus() -> list[Json]:
+    """The GPUs and the processes that compute on them, by the driver's own library; it may hang if the driver does."""
+    import ctypes
+
+    class Memory(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+    class Utilization(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_uint) for name in ("gpu", "memory")]
+
+    class Running(ctypes.Structure):
+        _fields_ = [
+            ("pid", ctypes.c_uint),
+            ("memory", ctypes.c_ulonglong),
+            ("instance", ctypes.c_uint),
+            ("compute_instance", ctypes.c_uint),
+        ]
+
+    library = ctypes.CDLL(NVML)
+
+    def call(name: str, *arguments: Any) -> None:
+        status = getattr(library, name)(*arguments)
+        if status != 0:
+            raise OSError("%s failed with NVML error %d" % (name, status))
+
+    def text(name: str, device: Any) -> str:
+        buffer = ctypes.create_string_buffer(96)
+        call(name, device, buffer, 96)
+        return buffer.value.decode("utf-8", "replace")
+
+    def running(device: Any) -> list[Json]:
+        count, table = ctypes.c_uint(256), (Running * 256)()
+        newest = "nvmlDeviceGetComputeRunningProcesses_v3"
+        name = newest if hasattr(library, newest) else "nvmlDeviceGetComputeRunningProcesses_v2"
+        call(name, device, ctypes.byref(count), table)
+        return [
+            {"pid": one.pid, "bytes": None if one.memory == UNKNOWN_BYTES else one.memory}
+            for one in table[: count.value]
+        ]
+
+    call("nvmlInit_v2")
+    count = ctypes.c_uint()
+    call("nvmlDeviceGetCount_v2", ctypes.byref(count))
+    gpus = []
+    for index in range(count.value):
+        device, memory, load = ctypes.c_void_p(), Memory(), Utilization()
+        call("nvmlDeviceGetHandleByIndex_v2", index, ctypes.byref(device))
+        call("nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory))
+        gpu: Json = {
+            "index": index,
+            "name": text("nvmlDeviceGetName", device),
+            "uuid": text("nvmlDeviceGetUUID", device),
+        }
+        gpu.update(bytes_used=memory.used, bytes_total=memory.total, processes=running(device))
+        with suppress(OSError, AttributeError):
+            call("nvmlDeviceGetUtilizationRates", device, ctypes.byref(load))
+            gpu["utilization_percent"] = load.gpu
+        for what, name, given in GPU_NUMBERS:
+            with suppress(OSError, AttributeError):  # not every GPU has everything
+                number = ctypes.c_ulonglong()
+                call(name, device, *given, ctypes.byref(number))
+                gpu[what] = number.value
+        gpus.append(gpu)
+    return gpus
+
+
+def gpus() -> int:
+    """Tells them on stdout, each process with its command and its user."""
+    try:
+        found = nvml_gpus()
+    except (OSError, AttributeError) as trouble:
+        sys.stderr.write("no GPU is told of: %s\n" % trouble)
+        return 1
+    for gpu in found:
+        for process in gpu["processes"]:
+            process.update(told=told(process["pid"]))
+    print(json.dumps(found), flush=True)
+    return 0
+
+
+def told(pid: int) -> str:
+    """A process that is not ours, as far as this user sees it: its number, its command, its user."""
+    process = read_process(pid)
+    if process is None:
+        return "process %d (of another container, or another user's)" % pid
+    import pwd
+
+    user = ""
+    with suppress(OSError, KeyError):
+        user = " of user %s" % pwd.getpwuid(os.stat("/proc/%d" % pid).st_uid).pw_name
+    return "process %d (%s)%s" % (pid, command_line(pid)[:200] or process.comm, user)
+
+
+def used_gpus(found: list[Json], visible: str | None, count: int | None) -> list[Json]:
+    """The first `count` (None: all) of the GPUs that CUDA_VISIBLE_DEVICES leaves."""
+    if visible is not None:
+        chosen = []
+        for word in (word.strip() for word in visible.split(",")):
+            match = [g for g in found if str(g["index"]) == word or (word[:4] == "GPU-" and g["uuid"].startswith(word))]
+            if not match:
+                break  # as CUDA does: what stands behind a number that is none is not seen
+            chosen += match
+        found = chosen
+    return found if count is None else found[:count]
+
+
 # --- evidence gathered before the kill -------------------------------------------------------------------------------
 
 KERNEL_WORDS = re.compile(r"oom|out of memory|killed process|xid|nvrm|segfault|general protection", re.IGNORECASE)
-GPU_QUERY = "--query-gpu=index,name,memory.used,memory.total,utilization.gpu,temperature.gpu,pstate"
-GPU_PROCESSES_QUERY = "--query-compute-apps=gpu_uuid,pid,name,used_memory"
+KERNEL_LINES = 80
+PROCESSES, THREADS, FRAMES = 32, 64, 48  # how many are told of: processes, threads of one, frames of a stack
 CGROUP_V2 = ("memory.events", "memory.max", "memory.current", "memory.peak")
 CGROUP_V1 = ("memory.oom_control", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.max_usage_in_bytes")
+BUSY_S = 0.2  # the least time over which it is measured who computes
 
 
 def process_facts(process: Process) -> Json:
-    """What a process is doing at this moment; wchan names what it waits for in the kernel."""
+    """What a process is doing at this moment; wchan and the kernel's stack tell what it waits for in the kernel."""
     facts: Json = {**process.summary(), "state": process.state, "cmdline": command_line(process.pid)[:4096]}
     status = dict(line.split(":", 1) for line in _text("/proc/%d/status" % process.pid).splitlines() if ":" in line)
     facts["threads"] = int(status.get("Threads", "0"))
-    facts["rss_kib"] = int(status.get("VmRSS", "0 kB").split()[0])
-    try:
-        facts["wchan"] = _text("/proc/%d/wchan" % process.pid)
-    except OSError:
-        facts["wchan"] = None
+    for name, key in (("rss_kib", "VmRSS"), ("shm_kib", "RssShmem"), ("swap_kib", "VmSwap")):
+        facts[name] = int(status.get(key, "0 kB").split()[0])
+    for name in ("wchan", "stack"):
+        try:
+            facts[name] = _text("/proc/%d/%s" % (process.pid, name))
+        except OSError as trouble:
+            facts[name] = None
+            facts.setdefault("untold", {})[name] = trouble.strerror
     return facts
 
 
-def runs_python(process: Process) -> bool:
-    """By its executable: engines rename their processes."""
+def processes_facts(living: Iterable[Process]) -> list[Json]:
+    """Of as many as are told of; one that dies meanwhile is left out."""
+    found = []
+    for process in list(living)[:PROCESSES]:
+        with suppress(OSError, ValueError):
+            found.append(process_facts(process))
+    return found
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """The CPU time a process has had, all threads together; None when it is gone."""
     try:
-        return "python" in os.path.basename(os.readlink("/proc/%d/exe" % process.pid))
-    except OSError:
-        return False
+        fields = _text("/proc/%d/stat" % pid).rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def pythons(processes: Iterable[Process]) -> list[Process]:
+    """Those that run Python, the largest first: engines have small helpers, and what hangs holds the model.
+
+    By their executables, for engines rename their processes.
+    """
+    found = []
+    for process in processes:
+        with suppress(OSError, IndexError, ValueError):
+            if "python" in os.path.basename(os.readlink("/proc/%d/exe" % process.pid)):
+                found.append((int(_text("/proc/%d/statm" % process.pid).split()[1]), process))
+    found.sort(key=lambda entry: -entry[0])
+    return [process for _, process in found]
+
+
+def find_tool(name: str, folders: Iterable[str]) -> str | None:
+    """The first executable of that name."""
+    paths = (os.path.join(folder, name) for folder in folders if os.path.isabs(folder))
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
+
+
+def threads_of(dump: str) -> list[Json]:
+    """What py-spy prints as JSON, without what nobody reads: the innermost frame of each thread is the first."""
+    threads = []
+    for thread in json.loads(dump)[:THREADS]:
+        frames = [
+            "%s (%s:%s)" % (frame["name"][:200], frame.get("short_filename") or frame["filename"], frame["line"])
+            for frame in thread["frames"][:FRAMES]
+        ]
+        told = {"thread": thread.get("os_thread_id"), "name": thread.get("thread_name")}
+        threads.append({**told, "active": thread.get("active"), "gil": thread.get("owns_gil"), "frames": frames})
+    return threads
+
+
+def why_not_traced() -> str:
+    """What keeps this user from looking into its own processes; empty when nothing is known of."""
+    with suppress(OSError, ValueError, IndexError):
+        effective = re.search(r"CapEff:\s*(\w+)", _text("/proc/self/status"))
+        if effective and int(effective[1], 16) >> 19 & 1:  # CAP_SYS_PTRACE
+            return ""
+        scope = _text("/proc/sys/kernel/yama/ptrace_scope").strip()
+        if scope != "0":
+            return (
+                "kernel.yama.ptrace_scope is %s and CAP_SYS_PTRACE is missing: set it to 0, or add the capability"
+                % scope
+            )
+    return ""
 
 
 def cgroup_memory() -> Json:
-    """Limit, use and the OOM killer's count of the control group the trial runs in."""
+    """Limit, use and the OOM killer's counts: of the control group the trial runs in, and of the whole machine."""
     found: Json = {}
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -753,7 +978,46 @@ def cgroup_memory() -> Json:
                     found.setdefault(name, _text(os.path.join(folder, name)).strip())
                 except OSError:
                     continue
+    with suppress(OSError):
+        found["vmstat"] = "".join(line for line in _text("/proc/vmstat").splitlines() if line.startswith("oom_kill"))
     return found
+
+
+class KernelLog:
+    """What the kernel says from now on: read where it is written, or else as what `dmesg` prints more than before."""
+
+    def __init__(self, dmesg: Callable[[], str]) -> None:
+        self.dmesg, self.fd, self.before, self.trouble = dmesg, -1, 0, ""
+        try:
+            self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(self.fd, 0, os.SEEK_END)
+        except OSError:
+            try:
+                self.before = len(dmesg().splitlines())
+            except (OSError, TimeoutError) as trouble:
+                self.trouble = str(trouble)
+
+    def news(self) -> list[str]:
+        """Its lines about memory, crashes and GPUs since then, the last ones if there are many."""
+        if self.trouble:
+            raise OSError(self.trouble)
+        lines = self.dmesg().splitlines()[self.before :] if self.fd < 0 else self._read()
+        return [line for line in lines if KERNEL_WORDS.search(line)][-KERNEL_LINES:]
+
+    def _read(self) -> list[str]:
+        """One record a read: `priority,number,microseconds,flags;text`, then lines of details."""
+        lines: list[str] = []
+        while len(lines) < 1 << 16:
+            try:
+                head, _, text = os.read(self.fd, 1 << 13).decode("utf-8", "replace").partition(";")
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                continue  # overwritten before it was read: what follows is there
+            except OSError:
+                break
+            lines.append("[%12.6f] %s" % (int(head.split(",")[2]) / 1e6, text.partition("\n")[0]))
+        return lines
 
 
 # --- the trial -------------------------------------------------------------------------------------------------------
@@ -765,6 +1029,14 @@ class Over(Exception):  # noqa: N818 - the end of a trial is no error
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
         self.reason, self.detail = reason, detail
+
+
+class Taken(Over):
+    """What the trial needs is held by somebody else's process; it may look so for `passing_s` where it is not."""
+
+    def __init__(self, detail: str, passing_s: float = 0.0) -> None:
+        super().__init__("refused", detail)
+        self.passing_s = passing_s
 
 
 class Agent:
@@ -789,6 +1061,9 @@ class Agent:
         self.log: EngineLog | None = None
         self.log_reported, self.log_due, self.silent = 0, 0.0, False
         self.shm_before = shm_names()
+        self.cgroup_before: Json = {}
+        self.kernel_log: KernelLog | None = None
+        self.failed = self.examined = False  # an answer was none; what may be wrong was looked at
         self.reason = ""
         self.poll = select.poll()
         self.wake_read, self.wake_write = os.pipe()
@@ -847,11 +1122,15 @@ class Agent:
         cwd = trial["cwd"] or trial["spool"]
         if not os.path.isdir(cwd):
             raise Over("refused", "the working folder %s is not there: create it or give another" % cwd)
-        self.port = self._claim_port()
-        argv = [self._with_port(word) for word in trial["argv"]]
         self.env = {name: value for name, value in os.environ.items() if name not in trial["env"]["unset"]}
+        self.env.update(trial["env"]["set"])
+        self._claim()
+        argv = [self._with_port(word) for word in trial["argv"]]
         self.env.update({name: self._with_port(value) for name, value in trial["env"]["set"].items()})
         self.env[TOKEN_NAME] = trial["token"]
+        self.kernel_log = KernelLog(lambda: self._run(["dmesg"], time.monotonic() + 2.0))
+        with suppress(OSError):
+            self.cgroup_before = cgroup_memory()
         self.log = EngineLog(os.path.join(trial["spool"], "server.log"), trial["ready"]["log"])
         self.log_reported = self.log.size
         try:
@@ -874,6 +1153,54 @@ class Agent:
         self._record_tree([process] if process else [])
         self.tree_due = self.began + 0.1
 
+    def _claim(self) -> None:
+        """Port and GPUs. What somebody else holds is named and never taken; the trial may say how long to wait."""
+        began, told = time.monotonic(), ""
+        while True:
+            try:
+                self.port = self._claim_port()
+                self._claim_gpus()
+                return
+            except Taken as taken:
+                until = began + max(self.trial["others"]["wait_s"], taken.passing_s)
+                if time.monotonic() >= until:
+                    raise
+                if taken.detail != told:
+                    told = taken.detail
+                    self.emit("waiting", detail=told)
+                self._wait(min(WAIT_EVERY_S, max(0.0, until - time.monotonic())))
+                self._reap_children()
+                self._check_lease(time.monotonic())
+
+    def _claim_gpus(self) -> None:
+        """Memory that others hold on a GPU of the trial makes it fail, or makes theirs fail."""
+        count = self.trial["others"]["gpus"]
+        if count == 0 or not has_nvidia(self.env):
+            return
+        try:
+            found = self._gpus(time.monotonic() + ASK_S)
+        except (OSError, ValueError, TimeoutError):
+            return  # a driver that does not answer is for the engine to fail of
+        processes = all_processes()
+        ours = {process.pid for process in descendants(processes, [os.getppid()])}  # other trials of the same command
+        for gpu in used_gpus(found, self.env.get("CUDA_VISIBLE_DEVICES"), count):
+            held = [one for one in gpu["processes"] if one["pid"] not in ours]
+            held = [one for one in held if one["bytes"] is None or one["bytes"] >= HELD_BYTES]
+            if held:
+                size = "%.1f GiB" % (held[0]["bytes"] / (1 << 30)) if held[0]["bytes"] else "memory"
+                raise Taken(
+                    "GPU %d: %s is held by %s: wait for it, choose others by CUDA_VISIBLE_DEVICES, or let both share it"
+                    % (gpu["index"], size, held[0]["told"]),
+                    RELEASE_S,
+                )
+
+    def _gpus(self, until: float) -> list[Json]:
+        """Asked by another process, for a driver that hangs is left only by leaving the process to it."""
+        found: list[Json] = json.loads(
+            self._run([sys.executable, "-S", "-E", os.path.abspath(__file__), "gpus"], until)
+        )
+        return found
+
     def _claim_port(self) -> int | None:
         port, host = self.trial["port"], self.trial["host"]
         try:
@@ -885,8 +1212,7 @@ class Agent:
         if trouble is None:
             return None if port is None else int(port)
         if trouble.errno == errno.EADDRINUSE:
-            holder = port_holder(port)
-            raise Over("refused", "port %d is taken by %s: stop it or give another port" % (port, holder))
+            raise Taken("port %d is taken by %s: stop it or give another port" % (port, port_holder(port)))
         raise Over(
             "refused", "cannot listen on %s port %s: %s: give another" % (host, port, trouble.strerror or trouble)
         )
@@ -1064,6 +1390,8 @@ class Agent:
         failed, gone = False, 0.0
         try:
             while step.open:
+                if not self.examined and step.late(time.monotonic()):
+                    self._examine(time.monotonic() + GATHER_S)  # before its clients let go, for then it may go on
                 over = step.harvest(time.monotonic())
                 gone = gone or (time.monotonic() if self._gone() else 0.0)
                 if gone and step.open and time.monotonic() - gone >= LAST_WORDS_S:
@@ -1071,6 +1399,7 @@ class Agent:
                     over += step.cut_all("reset", "the server exited while this was in flight", unsent)
                 for call in over:
                     failed = failed or call.error is not None or (call.status or 0) >= 500
+                    self.failed = self.failed or failed
                     self._report(call)
                 if step.open:
                     yield
@@ -1106,26 +1435,92 @@ class Agent:
         """
         if self.pid is None:
             return
-        serve, until = self.trial["mode"] == "serve", time.monotonic() + GATHER_S
-        living = self._living() if serve or self.exit is None else []
-        if serve or living:
-            self._record("processes", lambda: [process_facts(process) for process in living])
-        if serve and living and self.port is not None:
+        badly, until = self.reason != "done" or self.failed, time.monotonic() + GATHER_S
+        serve, living = self.trial["mode"] == "serve", self._living()
+        if self.examined:  # and something may have been killed since
+            self._record("cgroup", self._cgroup)
+            self._record_kernel_log()
+        elif badly or self.exit not in (None, (0, None)):
+            self._examine(until)
+        elif serve:
+            self._record("processes", processes_facts, living)
+        if serve and living and self.port is not None and not self.examined:
             self._gather_pages(until)
-        badly = self.reason != "done"
-        if badly or self.exit not in (None, (0, None)):
-            self._record("cgroup", cgroup_memory)
+
+    def _examine(self, until: float) -> None:
+        """What may tell why it fails or hangs, once."""
+        self.examined = True
+        living, serve, began = self._living(), self.trial["mode"] == "serve", time.monotonic()
+        if living or serve:
+            self._record("processes", processes_facts, living)
+        self._record("cgroup", self._cgroup)
         if self._hurried():
             return
-        killed = self.exit is not None and (self.exit[1] == signal.SIGKILL or self.exit[0] == 128 + signal.SIGKILL)
-        if badly or killed:
-            self._record("kernel_log", self._kernel_log, until)
-        if badly:
-            self._record("shm", shm_sizes)
-            if self._record("gpus", self._run, ["nvidia-smi", GPU_QUERY, "--format=csv"], until):
-                self._record("gpu_processes", self._run, ["nvidia-smi", GPU_PROCESSES_QUERY, "--format=csv"], until)
-            for process in [process for process in living if runs_python(process)][:8]:
-                self._record("stack", self._run, ["py-spy", "dump", "--pid", str(process.pid)], until, pid=process.pid)
+        self._record_kernel_log()
+        self._record("shm", shm_state, living)
+        used = {process.pid: cpu_seconds(process.pid) for process in living[:PROCESSES]}
+        if living and serve and self.port is not None:
+            self._gather_pages(until)
+        if living:
+            while time.monotonic() - began < BUSY_S:
+                self._wait(BUSY_S)
+            self._record("busy", self._busy, used, time.monotonic() - began)
+            self._gather_stacks(pythons(living)[:PROCESSES], until)
+        if living or has_nvidia(self.env):
+            self._gather_gpus(until)
+
+    def _record_kernel_log(self) -> None:
+        if self.kernel_log is not None and not self._hurried():
+            self._record("kernel_log", self.kernel_log.news)
+
+    def _cgroup(self) -> Json:
+        return {"before": self.cgroup_before, "after": cgroup_memory()}
+
+    def _busy(self, used: dict[int, float | None], seconds: float) -> Json:
+        """How many cores each process has kept busy since: a hang that computes is another than one that waits."""
+        now = {pid: cpu_seconds(pid) for pid in used}
+        pairs = ((pid, used[pid], now[pid]) for pid in used)
+        cores = {str(pid): round((b - a) / seconds, 2) for pid, a, b in pairs if a is not None and b is not None}
+        return {"seconds": round(seconds, 3), "cores": cores}
+
+    def _gather_gpus(self, until: float) -> None:
+        if self._record("gpus", self._asked_gpus, until) or self._hurried():
+            return
+        if find_tool("nvidia-smi", self._path()) is not None:
+            for what, query in (("gpus", GPU_QUERY), ("gpu_processes", GPU_PROCESSES_QUERY)):
+                if not self._record(what, self._run, ["nvidia-smi", query, "--format=csv"], until):
+                    break
+
+    def _asked_gpus(self, until: float) -> list[Json]:
+        if not has_nvidia(self.env):
+            raise OSError("no NVIDIA driver here: neither /dev/nvidiactl nor %s" % NVML)
+        return self._gpus(until)
+
+    def _path(self) -> list[str]:
+        return self.env.get("PATH", os.defpath).split(os.pathsep)
+
+    def _gather_stacks(self, processes: list[Process], until: float) -> None:
+        """Where Python stands, in every process of the tree; where that cannot be had, why not."""
+        path = self._path()
+        program = find_tool(self.trial["argv"][0], path) or self.trial["argv"][0]
+        beside = [os.path.dirname(command_line(process.pid).split(" ")[0]) for process in processes]
+        tool = find_tool("py-spy", [os.path.dirname(program), *beside, *self.trial["gather"]["tools"], *path])
+        for process in processes:
+            self._record("stack", self._stack, tool, process, until, pid=process.pid, comm=process.comm)
+
+    def _stack(self, tool: str | None, process: Process, until: float) -> Json:
+        """Without a pause where the process cannot be paused, and where pausing it has failed."""
+        if tool is None:
+            raise OSError("py-spy was not found beside the engine, beside ruleout or on the PATH: pip install py-spy")
+        dump = [tool, "dump", "--json", "--pid", str(process.pid)]
+        now = read_process(process.pid)
+        try:
+            if now is not None and now.state not in "TtD":
+                with suppress(OSError, TimeoutError):
+                    return {"threads": threads_of(self._run(dump, until))}
+            return {"threads": threads_of(self._run([*dump, "--nonblocking"], until))}
+        except (OSError, TimeoutError) as trouble:
+            raise OSError("; ".join(filter(None, (str(trouble)[:500], why_not_traced())))) from None
 
     def _record(self, what: str, look: Callable[..., Any], *args: Any, **fields: Any) -> bool:
         """One piece of evidence; that it could not be had is recorded too, and answered with false."""
@@ -1165,7 +1560,7 @@ class Agent:
         )
         while True:
             try:
-                output = helper.communicate(timeout=TICK_S)[0].decode("utf-8", "replace")[: 1 << 18]
+                output = helper.communicate(timeout=TICK_S)[0].decode("utf-8", "replace")[: 1 << 22]
                 break
             except subprocess.TimeoutExpired:
                 self._wait(0)
@@ -1176,10 +1571,6 @@ class Agent:
         if helper.returncode != 0:
             raise OSError("%s exited with %d: %s" % (argv[0], helper.returncode, output.strip()[-500:]))
         return output
-
-    def _kernel_log(self, until: float) -> list[str]:
-        lines = self._run(["dmesg"], until, 2.0).splitlines()
-        return [line for line in lines if KERNEL_WORDS.search(line)][-40:]
 
     def _grace_s(self) -> float:
         if self.lease.asked > 1:
@@ -1372,7 +1763,9 @@ def main(argv: list[str]) -> int:
         return run()
     if len(argv) == 3 and argv[1] == "reap":
         return reap(argv[2])
-    sys.stderr.write("usage: agent.py run < TRIAL | agent.py reap SPOOL\n")
+    if argv[1:] == ["gpus"]:
+        return gpus()
+    sys.stderr.write("usage: agent.py run < TRIAL | agent.py reap SPOOL | agent.py gpus\n")
     return 2
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ruleout.diagnosis.alternatives import AFTER_CACHE, alternative
 from ruleout.diagnosis.commandline import changed
 from ruleout.diagnosis.flags import cost
+from ruleout.diagnosis.ladder import BLOCKING, NCCL, reported_late, waiting_for_each
 from ruleout.diagnosis.looks import looks
 from ruleout.diagnosis.ran import on_cpu
 from ruleout.diagnosis.view import View
@@ -32,9 +33,6 @@ LATE = 600.0
 
 _SERVING = frozenset({Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY})
 _SHORT = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG, Stage.DISTRIBUTED_INIT})
-_BLOCKING = frozenset({FailureClass.ILLEGAL_MEMORY_ACCESS, FailureClass.KERNEL_LAUNCH_ERROR, FailureClass.OTHER,
-                       FailureClass.ILLEGAL_INSTRUCTION, FailureClass.DEVICE_SIDE_ASSERT})  # fmt: skip
-_EAGER = {"sglang": {"--disable-cuda-graph": ""}, "vllm": {"--enforce-eager": ""}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +127,14 @@ def _debugging(diagnosis: Diagnosis, found: Sequence[Suspect]) -> _Option | None
     about = tuple(suspect.component for suspect in found)
     if not failure or on_cpu(diagnosis):
         return None
-    if (
-        failure.asynchronous
-        and failure.class_ in _BLOCKING
-        and "probability tensor" not in failure.text + failure.message
-    ):
-        graphs = _EAGER.get(diagnosis.engine.name, {}) if diagnosis.stage in AFTER_CACHE else {}
-        option = _trial(diagnosis, {"CUDA_LAUNCH_BLOCKING": "1", **graphs}, about, DEBUG)
-        return replace(
-            option, step=replace(option.step, why=f"the error then names the kernel that failed{_lasting(diagnosis)}")
-        )
+    if reported_late(failure) and "probability tensor" not in failure.text:
+        watched = waiting_for_each(diagnosis.engine.name) if diagnosis.stage in AFTER_CACHE else BLOCKING
+        option = _trial(diagnosis, watched.change, about, DEBUG)
+        gone = f"; if it is gone then, watching changed it ({watched.effect})"
+        why = f"the error then names the kernel that failed{gone}{_lasting(diagnosis)}"
+        return replace(option, step=replace(option.step, why=why))
     if failure.class_ is FailureClass.NCCL_TIMEOUT_HANG:
-        option = _trial(diagnosis, {"NCCL_DEBUG": "INFO"}, about, DEBUG)
+        option = _trial(diagnosis, NCCL.change, about, DEBUG)
         return replace(
             option, step=replace(option.step, why="each rank then says what it waits for, and over which path")
         )

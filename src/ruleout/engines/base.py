@@ -21,6 +21,7 @@ class Launch:
         env: what is set in the environment; None unsets.
         port: None: the command needs none; 0: any free one; otherwise exactly this one.
         ready_path: the path that answers 2xx once it is ready; ready_log: a regex for a line that says so.
+        pages: the paths where it tells of its health and its work, looked at before it is stopped.
     """
 
     argv: tuple[str, ...]
@@ -29,6 +30,7 @@ class Launch:
     port: int | None = None
     ready_path: str | None = None
     ready_log: str | None = None
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

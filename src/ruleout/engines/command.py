@@ -35,7 +35,8 @@ class Command:
                 f"case {case.name}: the command does not say on which port it serves",
                 "Write {port} where the command takes its port; a free one is put there.",
             )
-        return Launch(applied.argv, applied.env, case.cwd, port, case.ready.path, case.ready.log)
+        pages = () if case.ready.path is None else (case.ready.path,)
+        return Launch(applied.argv, applied.env, case.cwd, port, case.ready.path, case.ready.log, pages)
 
     def requests(self, case: Case, configuration: Configuration) -> tuple[Request, ...]:
         """The case's probes; without any, one GET of the path that says it is ready."""

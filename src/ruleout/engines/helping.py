@@ -7,17 +7,15 @@ whatever goes wrong, there is none, and the shipped table holds.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from ruleout.engines.asking import mark, output_of
 from ruleout.engines.making import cache_folder
 
 PATIENCE_S = 90.0
@@ -64,12 +62,12 @@ def help_of(
         path = shutil.which(program[0], path=whole.get("PATH")) if program else None
         if path is None:
             return None
-        kept = cache_folder() / "help" / f"{_mark(path, program)}.json"
+        kept = cache_folder() / "help" / f"{mark(path, program)}.json"
         if kept.is_file():
             return parsed(json.loads(kept.read_text(encoding="utf-8"))["text"])
         if not ask:
             return None
-        text = _asked([*program, *_WORDS.get(engine, ("--help",))], whole, cwd)
+        text = output_of([*program, *_WORDS.get(engine, ("--help",))], whole, cwd, PATIENCE_S)
         if text is None:
             return None
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -78,30 +76,3 @@ def help_of(
         part.replace(kept)
         return parsed(text)
     return None
-
-
-def _mark(path: str, program: Sequence[str]) -> str:
-    """Changes when the program does, or what is installed beside it."""
-    here = Path(path)
-    packages = sorted(here.parent.parent.glob("lib/python3*/site-packages"))
-    times = [place.stat().st_mtime_ns for place in (here, *packages)]
-    return hashlib.sha256(json.dumps([str(here), list(program), times]).encode()).hexdigest()[:24]
-
-
-def _asked(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str | None:
-    """What a program prints; None when it fails or takes too long. Nothing of it is left running."""
-    running = subprocess.Popen(
-        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, encoding="utf-8", errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        text = running.communicate(timeout=PATIENCE_S)[0]
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(running.pid, signal.SIGKILL)
-        running.wait()
-        assert running.stdout is not None
-        running.stdout.close()
-    return text if running.returncode == 0 else None

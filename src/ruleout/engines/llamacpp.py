@@ -17,5 +17,6 @@ LLAMACPP = Server(
     model_flags=("--model", "-m", "--hf-repo", "-hf"),
     name_flags=("--alias", "-a"),
     positional=False,
+    pages=("/health", "/metrics", "/slots"),
 )
 """The adapter."""

@@ -33,6 +33,7 @@ class Server:
         completions: the path that completes a prompt; chat needs a template, which small checkpoints lack.
         offline: what keeps it from the network when the model is a local folder.
         private: what is always set, so that nothing is sent to the engine's makers.
+        pages: the paths where it tells of its health and its work; one that it has not is answered with 404.
         override_flag: takes a JSON object whose keys replace those of the model's configuration; empty: there is none.
     """
 
@@ -48,6 +49,7 @@ class Server:
     offline: Mapping[str, str] = field(default_factory=dict)
     private: Mapping[str, str] = field(default_factory=dict)
     override_flag: str = ""
+    pages: tuple[str, ...] = ("/health", "/metrics")
 
     def launch(self, case: Case, configuration: Configuration) -> Launch:
         """Serving on a free port of the loopback interface. Raises UsageError when the command is another's."""
@@ -64,6 +66,7 @@ class Server:
             port=0,
             ready_path=case.ready.path or self.ready_path,
             ready_log=case.ready.log,
+            pages=self.pages,
         )
 
     def requests(self, case: Case, configuration: Configuration) -> tuple[Request, ...]:

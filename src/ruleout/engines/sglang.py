@@ -20,5 +20,7 @@ SGLANG = Server(
     positional=False,
     offline={"HF_HUB_OFFLINE": "1"},
     override_flag="--json-model-override-args",
+    # https://docs.sglang.io/docs/basic_usage/native_api.md; metrics are off unless the command turns them on
+    pages=("/health", "/metrics", "/server_info"),
 )
 """The adapter."""

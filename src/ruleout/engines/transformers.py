@@ -31,5 +31,6 @@ TRANSFORMERS = Server(
     ),
     completions=openai.CHAT,
     offline={"HF_HUB_OFFLINE": "1"},
+    pages=("/health",),
 )
 """The adapter."""

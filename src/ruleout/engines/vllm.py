@@ -26,5 +26,6 @@ VLLM = Server(
     # https://docs.vllm.ai/en/latest/usage/usage_stats.html
     private={"VLLM_NO_USAGE_STATS": "1"},
     override_flag="--hf-overrides",
+    pages=("/health", "/metrics", "/version"),
 )
 """The adapter."""

@@ -16,9 +16,9 @@ from ruleout.engines.helping import help_of
 from ruleout.engines.serving import Server
 from ruleout.investigation.choosing import choose
 from ruleout.investigation.givens import Choice
-from ruleout.investigation.suspecting import diagnosis_of
+from ruleout.investigation.suspecting import diagnosis_of, with_observed
 from ruleout.investigation.traits import traits
-from ruleout.model import Case, Mode, UsageError, arguments
+from ruleout.model import Case, Mode, Observation, UsageError, arguments
 
 _LONGEST = 60
 
@@ -34,15 +34,18 @@ def bare_case(command: Sequence[str]) -> Case:
     return Case(_name(found), found.engine, launched, env=found.env, mode=mode)
 
 
-def widened(case: Case, log: Path | None, *, ask: bool = True) -> tuple[Case, tuple[Choice, ...]]:
+def widened(
+    case: Case, log: Path | None, observed: Sequence[Observation] = (), *, watched: bool = False, ask: bool = True
+) -> tuple[Case, tuple[Choice, ...]]:
     """The case with the factors worth varying, and why each is.
 
     Args:
         log: of a failing run; None while there is none.
+        observed: what was seen of that run besides; watched: every kernel was waited for in it.
         ask: run the installed engine's `--help`, where that was not done before.
     """
     found = replace(recognise(case.command), env=case.env)
-    diagnosis = diagnosis_of(log) if log is not None else None
+    diagnosis = with_observed(diagnosis_of(log, watched=watched), observed) if log is not None else None
     version = diagnosis.engine.version if diagnosis and diagnosis.engine.name == found.engine else None
     known = found.engine != "command" and not found.container
     told = help_of(found.engine, found.program, case.env, case.cwd, ask=ask) if known else None

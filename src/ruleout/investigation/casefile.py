@@ -20,6 +20,7 @@ from ruleout.model import (
     Cost,
     Factor,
     Mechanism,
+    Others,
     Probe,
     Ready,
     Stage,
@@ -139,6 +140,7 @@ def _checked(tree: Tree, spec: CaseSpec) -> Case:
         workers=spec.workers,
         goal=spec.goal,
         timeout=spec.timeout,
+        others=Others(spec.others.wait, spec.others.share),
     )
 
 

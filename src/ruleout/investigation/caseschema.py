@@ -10,7 +10,7 @@ import shlex
 from difflib import get_close_matches
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ruleout.investigation import yamltree
 from ruleout.investigation.yamltree import Tree
@@ -113,6 +113,19 @@ class BudgetSpec(Strict):
     disk: Annotated[int, BeforeValidator(_size)] | None = None
 
 
+class OthersSpec(Strict):
+    wait: Seconds = 0.0
+    share: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_a_word(cls, value: object) -> object:
+        """`refuse` and `share` as they are usually written; anything else is a mapping."""
+        if isinstance(value, str) and value not in ("refuse", "share"):
+            raise ValueError(f"{value!r} is not known: write refuse, share or {{wait: 30m}}")
+        return {"share": value == "share"} if isinstance(value, str) else value
+
+
 class CaseSpec(Strict):
     name: str
     engine: str = "command"
@@ -134,6 +147,7 @@ class CaseSpec(Strict):
     budget: BudgetSpec = BudgetSpec()
     goal: Goal = Goal.CAUSE
     timeout: Seconds = 6 * 3600.0
+    others: OthersSpec = OthersSpec()
 
 
 def complaint(tree: Tree, problem: ValidationError) -> UsageError:
@@ -189,6 +203,7 @@ def _known_keys(path: yamltree.Path) -> list[str]:
         "budget": BudgetSpec,
         "factors": FactorSpec,
         "probes": ProbeSpec,
+        "others": OthersSpec,
     }
     model = place.get(str(path[0]), CaseSpec) if len(path) > 1 else CaseSpec
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from ruleout.engines.ladder import LADDERS, PROXIES, Step
+from ruleout.diagnosis.ladder import LADDERS, Step
+from ruleout.engines.proxies import PROXIES
 from ruleout.investigation.givens import Choice
 from ruleout.model import Case, Factor, arguments
 

@@ -12,9 +12,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ruleout.diagnosis.ladder import waiting_for_each
 from ruleout.engines import Engine
 from ruleout.investigation.byhand import Given, judged
+from ruleout.investigation.evidence import gathered
 from ruleout.investigation.folder import NO_ROOM, Folder, require_room, write_whole
+from ruleout.investigation.instruments import seen_by, watched
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
 from ruleout.investigation.launching import Prepared, prepare
@@ -84,10 +87,12 @@ class Conductor:
         """A trial that is written down and may be launched now."""
         number = self.journal.next_number
         require_room(self.folder.path)
-        case = self._case(plan.without)
+        case = self._case(plan.without, plan.instruments)
         prepared = prepare(case, self.engine, plan.configuration, number, self.folder.trial(number), self.cwd)
         without = tuple(sorted(plan.without))
-        self.journal.planned(number, plan.configuration, plan.purpose, prepared.token, without, plan.why)
+        self.journal.planned(
+            number, plan.configuration, plan.purpose, prepared.token, without, plan.why, plan.instruments
+        )
         self.listener.started(number, plan, assessment)
         return _Launched(number, case, plan.configuration, prepared)
 
@@ -125,29 +130,34 @@ class Conductor:
         """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""
         for number, plan in list(self.journal.open.items()):
             events = list(self.runner.recover(self.folder.trial(number)))
-            run = self._read(self._case(frozenset(plan.without)), number, plan.configuration, events)
+            case = self._case(frozenset(plan.without), plan.instruments)
+            run = self._read(case, number, plan.configuration, events)
             if run.broken_off:
                 self.journal.add("abandoned", number, reason=run.broken_off)
             else:
                 self._judged(number, run)
 
-    def _case(self, without: frozenset[str]) -> Case:
+    def _case(self, without: frozenset[str], instruments: Configuration) -> Case:
         """The case as it is launched now."""
-        return replace(taken_off(self.case, without), times=self.journal.times)
+        return replace(watched(taken_off(self.case, without), instruments), times=self.journal.times)
 
     def _read(self, case: Case, number: int, configuration: Configuration, events: Sequence[Event]) -> Run:
         spool = self.folder.trial(number)
         answers = [event for event in events if event["kind"] == "probe"]
         write_whole(spool / "answers.json", json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+        gathered(events).keep(spool)
         return read_run(case, self.engine, self.engine.requests(case, configuration), spool, events)
 
     def _judged(self, number: int, run: Run) -> Trial:
-        outcome = judge(self.journal.target, run, self.case.target)
+        outcome = replace(judge(self.journal.target, run, self.case.target), observed=run.observed)
         configuration = self.journal.open[number].configuration
         told = read_settings(self.folder.path / self.folder.log(number))
         if told is not None:
             effective = replaced(self.case, configuration, told.settings)
             outcome = replace(outcome, effective=effective, resolved=resolved(told))
+        if self.journal.open[number].instruments:
+            seen = seen_by(waiting_for_each(self.case.engine), outcome, told)
+            outcome = replace(outcome, observed=(*(() if seen is None else (seen,)), *outcome.observed))
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
         self.listener.finished(trial)
         return trial

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ruleout.model import Configuration, Failure, Outcome, OutcomeKind, Pivot, Suspicion, Trial, UsageError, Verdict
+from ruleout.model import (
+    Configuration,
+    Failure,
+    Installation,
+    Outcome,
+    OutcomeKind,
+    Pivot,
+    Suspicion,
+    Trial,
+    UsageError,
+    Verdict,
+)
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
@@ -21,6 +32,7 @@ class _Planned:
     token: str
     without: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    instruments: Configuration = field(default_factory=Configuration)
 
 
 @dataclass
@@ -35,6 +47,7 @@ class Journal:
     """It was begun with a command alone: the factors are chosen once the baseline has failed."""
     chosen: bool = False
     """They were chosen."""
+    installations: tuple[Installation, ...] = ()
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
@@ -73,7 +86,7 @@ class Journal:
     @property
     def evidence(self) -> tuple[Trial, ...]:
         """The judged trials that speak about factors: of the command as it is, and with as many requests as now."""
-        return tuple(t for t in self.trials if not t.without and t.id > self._since)
+        return tuple(t for t in self.trials if not (t.without or t.instruments) and t.id > self._since)
 
     @property
     def taken(self) -> frozenset[str]:
@@ -136,9 +149,11 @@ class Journal:
         token: str,
         without: tuple[str, ...] = (),
         why: tuple[str, ...] = (),
+        instruments: Mapping[str, str] | None = None,
     ) -> None:
-        """A trial is about to be launched, with these flags taken off its command, and for these reasons."""
-        more = {name: list(value) for name, value in (("without", without), ("why", why)) if value}
+        """A trial is about to be launched: flags taken off its command, the reasons for it, what is put on it."""
+        more: dict[str, Any] = {name: list(value) for name, value in (("without", without), ("why", why)) if value}
+        more |= {"instruments": dict(instruments)} if instruments else {}
         self.add("planned", number, configuration=dict(configuration), purpose=purpose, token=token, **more)
 
     def finished(self, number: int, outcome: Outcome, minutes: float, log: str) -> Trial:
@@ -149,6 +164,10 @@ class Journal:
     def raised(self, times: int) -> None:
         """The requests of every launch are multiplied by that from now on."""
         self.add("raised", self._last, times=times)
+
+    def installed(self, one: Installation) -> None:
+        """An environment that trials ran in was looked at."""
+        self.add("installed", installation=to_json(one))
 
     def marked(self, number: int, outcome: Outcome) -> Trial:
         """A person overruled how a trial was judged."""
@@ -166,6 +185,8 @@ class Journal:
             self.verdict = from_json(Verdict, body["verdict"])
         elif kind == "suspicion":
             self.suspicion = from_json(Suspicion, body["suspicion"])
+        elif kind == "installed":
+            self.installations = (*self.installations, from_json(Installation, body["installation"]))
         elif kind == "raised":
             self.times, self._since = body["times"], trial or 0
         elif kind == "leading" and trial is not None:
@@ -177,6 +198,7 @@ class Journal:
                 body["token"],
                 tuple(body.get("without", ())),
                 tuple(body.get("why", ())),
+                Configuration(body.get("instruments", {})),
             )
             self._last = max(self._last, trial)
             self._tokens[trial] = body["token"]
@@ -187,7 +209,15 @@ class Journal:
             outcome = from_json(Outcome, body["outcome"])
             minutes = round(body["minutes"], 4)
             self._trials[trial] = Trial(
-                trial, plan.configuration, plan.purpose, outcome, minutes, body["log"], plan.without, plan.why
+                trial,
+                plan.configuration,
+                plan.purpose,
+                outcome,
+                minutes,
+                body["log"],
+                plan.without,
+                plan.why,
+                plan.instruments,
             )
         elif kind == "marked" and trial is not None:
             self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

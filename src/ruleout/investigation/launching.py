@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ruleout.engines import Engine, Launch, Request
+from ruleout.engines.devices import devices
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.running import noted
 from ruleout.model import Case, Configuration, Mode, UsageError
+from ruleout.model.redaction import SECRETS, Redactor
 from ruleout.runners.base import Event, Runner
 
 LOG_BYTES = 8 << 30
@@ -41,7 +43,9 @@ class Prepared:
     def refused(self) -> str:
         """Why it could not even be launched; empty when it was."""
         end = self.events[-1] if self.events else {}
-        return str(end.get("detail") or "refused") if end.get("reason") == "refused" else ""
+        if end.get("reason") != "refused":
+            return ""
+        return Redactor(SECRETS)(str(end.get("detail") or "refused"))  # it may quote another's command
 
     @property
     def exit_code(self) -> int | None:
@@ -90,7 +94,11 @@ def _document(
         "probes": [_probe(request) for request in requests] if case.mode is Mode.SERVE else [],
         "stop": {"grace_s": STOP_GRACE},
         "lease": {"eof_grace_s": 1.5, "seconds": None},
-        "gather": {"paths": [launch.ready_path] if launch.ready_path else []},
+        "gather": {"paths": list(launch.pages)},
+        "others": {
+            "wait_s": case.others.wait,
+            "gpus": 0 if case.others.share else devices(case.engine, launch.argv),
+        },
         "limits": {
             "seconds": case.timeout,
             "log_bytes": case.budget.disk or LOG_BYTES,

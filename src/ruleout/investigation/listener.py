@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ruleout.investigation.givens import Choice
@@ -13,12 +13,16 @@ from ruleout.reasoning import Assessment
 
 @dataclass(frozen=True)
 class Plan:
-    """A trial to make: with these flags taken off the command; `why` is the arithmetic of the choice, in sentences."""
+    """A trial to make: with these flags taken off the command, or these instruments put on it.
+
+    `why` is the arithmetic of the choice, in sentences.
+    """
 
     configuration: Configuration
     purpose: str
     without: frozenset[str] = frozenset()
     why: tuple[str, ...] = ()
+    instruments: Configuration = field(default_factory=Configuration)
 
 
 class Listener(Protocol):

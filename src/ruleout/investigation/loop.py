@@ -15,11 +15,13 @@ from ruleout.investigation.byhand import Given
 from ruleout.investigation.casewriting import case_text
 from ruleout.investigation.conducting import Conductor
 from ruleout.investigation.folder import Folder, write_whole
+from ruleout.investigation.instruments import WATCHED, changes, instrument, offered, watched_baseline
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
     Budget,
@@ -28,6 +30,7 @@ from ruleout.model import (
     Mechanism,
     Minimal,
     MissingError,
+    Observation,
     OutcomeKind,
     Suspicion,
     Trial,
@@ -64,6 +67,7 @@ class Investigation:
         self.case, self.folder, self.journal, self.given = case, folder, journal, given
         self.engine, self.listener, self.reduce = engine, listener, reduce
         self.conductor = Conductor(case, folder, journal, engine, runner, listener)
+        self.surroundings = Surroundings(folder, journal, engine)
 
     def run(self, budget: Budget) -> Verdict:
         """Trials until there is a verdict. Ctrl-C ends the trial under way and gives the verdict so far.
@@ -82,11 +86,13 @@ class Investigation:
             self.listener.interrupted()
             self.conductor.recover()
             verdict = self._conclude(None, VerdictStatus.INTERRUPTED)
+        verdict = replace(verdict, installations=self.journal.installations)
         self.journal.add("verdict", verdict=to_json(verdict))
         return verdict
 
     def _trials(self, budget: Budget) -> Verdict:
         while True:
+            self.surroundings.look(self.case)
             trials = self.journal.evidence
             assessment: Assessment | None = None
             if self.journal.target is None:
@@ -95,6 +101,9 @@ class Investigation:
                 if (verdict := self._baseline_verdict(trials)) is not None:
                     return verdict
                 plans = [Plan(self.case.baseline, "the baseline")]
+            elif (step := instrument(self.case, self.journal.target, self.journal.trials)) is not None:
+                change = changes(step)
+                plans = [Plan(watched_baseline(self.case, change), WATCHED, instruments=change)]
             elif self.journal.bare and not self.journal.chosen:
                 self._choose()
                 continue
@@ -134,9 +143,10 @@ class Investigation:
 
     def _choose(self) -> None:
         """The factors of a command, from the log of its failure. The case is written first: a crash loses nothing."""
-        first = self._first_shown()
+        first, watched, observed = self._telling()
         log = self.folder.path / first.log if first else None
-        self.case, choices = widened(self.case, log if log is not None and log.is_file() else None)
+        told = log if log is not None and log.is_file() else None
+        self.case, choices = widened(self.case, told, observed, watched=watched)
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
@@ -148,11 +158,21 @@ class Investigation:
         shown = (t for t in self.journal.evidence if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED)
         return next(shown, None)
 
+    def _telling(self) -> tuple[Trial | None, bool, tuple[Observation, ...]]:
+        """The trial that tells most of the target, whether it was watched, and what was seen of it besides."""
+        first = self._first_shown()
+        closer = next((t for t in self.journal.trials if t.instruments and t.outcome), None)
+        shown = closer is not None and closer.outcome is not None and closer.outcome.kind is OutcomeKind.REPRODUCED
+        told = [t.outcome.observed for t in (first, closer) if t is not None and t.outcome is not None]
+        return (closer if shown else first), shown, tuple(one for observed in told for one in observed)
+
     def _suspicion(self) -> Suspicion:
         """What the log of the first trial that showed the target makes likely; read once, then kept."""
         if self.journal.suspicion is None:
-            first = self._first_shown()
-            self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
+            first, watched, observed = self._telling()
+            log = self.folder.path / first.log if first else None
+            found = suspicion(self.case, log, observed, watched=watched) if log is not None else Suspicion()
+            self.journal.suspected(found)
         assert self.journal.suspicion is not None
         return self.journal.suspicion
 
@@ -172,14 +192,15 @@ class Investigation:
             status = stopped or VerdictStatus.NOT_REPRODUCED
             return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))
         verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
-        return replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+        verdict = replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+        return offered(self.case, verdict)
 
     def _smallest(self, budget: Budget, verdict: Verdict) -> Minimal:
         """The smallest command that still shows the target, each set of flags run as often as its rate asks for."""
         runs = runs_to_see(verdict.manifest_rate)
 
         def fails(off: frozenset[str]) -> int | None:
-            known = [t for t in self.journal.trials if frozenset(t.without) == off]
+            known = [t for t in self.journal.trials if frozenset(t.without) == off and not t.instruments]
             for attempt in range(runs):
                 if attempt == len(known):
                     if _spent(budget, self.journal.trials, 0.0):

@@ -14,7 +14,9 @@ from typing import Any
 
 from ruleout.engines import Engine, Request
 from ruleout.investigation.answers import Fault, judge_answer
-from ruleout.model import Case, Evidence, Exposure, Failure, FailureClass, Mode, Stage
+from ruleout.investigation.evidence import gathered
+from ruleout.investigation.observing import KILLED, killed_for_memory, observed
+from ruleout.model import Case, Evidence, Exposure, Failure, FailureClass, Mode, Observation, Stage
 from ruleout.reading import LogFailure, Reading, read_log, signature
 
 LOG = "server.log"
@@ -33,6 +35,7 @@ class Run:
         steps: how many probe steps were answered rightly before anything failed.
         broken_off: why the run says nothing about the deployment; empty when it does.
         minutes: what it took, or what the command said it cost.
+        observed: what was seen besides the log and the answers, if it failed.
     """
 
     failure: Failure | None
@@ -41,6 +44,7 @@ class Run:
     steps: int
     broken_off: str
     minutes: float
+    observed: tuple[Observation, ...] = ()
 
 
 Events = Sequence[Mapping[str, Any]]
@@ -64,6 +68,8 @@ class _RunReader:
         self.log = read_log(log, stage_patterns(case, engine), source=LOG) if log.is_file() else _no_log()
         self.end = self._last("end") or {"reason": "failed", "detail": "no end was recorded"}
         self.ready = self._last("ready") is not None
+        self.seen = gathered(events)
+        self.killed = killed_for_memory(self.seen, events)
 
     def run(self) -> Run:
         broken_off = ""
@@ -88,7 +94,8 @@ class _RunReader:
         if failure is not None and failure.exposure.step:
             sequence.append(failure.exposure.stage)
         reached = sequence[-1] if sequence else Stage.UNKNOWN
-        return Run(failure, reached, tuple(sequence), steps, broken_off, self._minutes())
+        seen = observed(failure.class_, self.seen, self.killed) if failure is not None else ()
+        return Run(failure, reached, tuple(sequence), steps, broken_off, self._minutes(), seen)
 
     def _cut_short(self) -> bool:
         """The record is not whole: the log came to its limit, or there was no room for the events."""
@@ -138,10 +145,11 @@ class _RunReader:
         exposure = Exposure(self._stage(told, step, request), step)
         client = f"{request.name}: {fault.whole}" if request is not None else ""
         seen = (Evidence(f"probe {step}", 0, fault.whole),) if step else ()
+        if self.killed is not None:
+            return self._killed(self.killed, told, exposure, client, seen)
         if told is None:
-            class_ = self._killed() or fault.class_
-            mark = signature(class_, "", fault.text)
-            return Failure(class_, exposure, fault.text, mark, client=client, evidence=seen)
+            mark = signature(fault.class_, "", fault.text)
+            return Failure(fault.class_, exposure, fault.text, mark, client=client, evidence=seen)
         class_ = (
             fault.class_ if told.class_ is FailureClass.OTHER and fault.class_ is FailureClass.NAN_INF else told.class_
         )
@@ -176,14 +184,24 @@ class _RunReader:
                     return True
         return False
 
-    def _killed(self) -> FailureClass | None:
-        """The kernel's own word that it killed for memory."""
-        left = self._last("exit")
-        if left is None or left.get("signal") != Signals.SIGKILL:
-            return None
-        kernel = [e for e in self.events if e["kind"] == "gathered" and e.get("what") == "kernel_log"]
-        told = " ".join(str(e.get("data")) for e in kernel)
-        return FailureClass.HOST_OOM_KILL if "oom" in told.lower() or "Killed process" in told else None
+    @staticmethod
+    def _killed(
+        line: Evidence, told: LogFailure | None, exposure: Exposure, client: str, seen: tuple[Evidence, ...]
+    ) -> Failure:
+        """Killed by the kernel for memory: whatever the log says of a process that is gone is a consequence."""
+        named = KILLED.search(line.text)
+        message = f"the kernel's OOM killer ended {named[2] if named else 'a process'}"
+        mark = signature(FailureClass.HOST_OOM_KILL, "", message)
+        consequences = (Evidence(LOG, told.line, told.text), *told.consequences) if told is not None else ()
+        return Failure(
+            FailureClass.HOST_OOM_KILL,
+            exposure,
+            message,
+            mark,
+            client=client,
+            evidence=(line, *seen),
+            consequences=consequences,
+        )
 
     # -- helpers -----------------------------------------------------------------------------------------------
 

@@ -153,4 +153,4 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
     found = journal.suspicion or Suspicion()
     assessment = assess(case, journal.evidence, priors=found.priors)
     verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
-    return replace(explained(case, verdict, found), trials=trials)
+    return replace(explained(case, verdict, found), trials=trials, installations=journal.installations)

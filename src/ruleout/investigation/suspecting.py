@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ruleout.diagnosis.diagnose import diagnosed
 from ruleout.diagnosis.factors import component_of, priors
+from ruleout.investigation.evidence import FOLDER as GATHERED
 from ruleout.investigation.settings import resolved, setting_name
 from ruleout.model import (
     Advice,
@@ -22,6 +23,7 @@ from ruleout.model import (
     Elsewhere,
     Evidence,
     FailureClass,
+    Observation,
     OutcomeKind,
     Suspicion,
     Trial,
@@ -42,11 +44,11 @@ CHOICES = 8
 """How many of the engine's own choices are listed as never varied."""
 
 
-def suspicion(case: Case, log: Path) -> Suspicion:
-    """The suspects of a failing run, and the factors that they speak of."""
+def suspicion(case: Case, log: Path, observed: Sequence[Observation] = (), *, watched: bool = False) -> Suspicion:
+    """The suspects of a failing run, by its log and what was seen of it besides, and the factors they speak of."""
     if not log.is_file():
         return Suspicion()
-    read = diagnosis_of(log)
+    read = with_observed(diagnosis_of(log, watched=watched), observed)
     told = priors(read.suspects, case.factors)
     warned = [Evidence(w.source, w.line, w.text) for w in read.warnings]
     engines = {s.name for s in read.settings if s.chosen_by is ChosenBy.ENGINE}
@@ -59,10 +61,32 @@ def suspicion(case: Case, log: Path) -> Suspicion:
     )
 
 
-def diagnosis_of(log: Path) -> Diagnosis:
-    """What a run's log says, with its suspects."""
+def diagnosis_of(log: Path, *, watched: bool = False) -> Diagnosis:
+    """What a run's log says, with its suspects. `watched`: every kernel was waited for, so its stack is the place."""
     run = read_run([log])
-    return diagnosed(run.diagnosis, run.near, run.lines)
+    read = run.diagnosis
+    if watched and read.failure is not None:
+        read = replace(read, failure=replace(read.failure, asynchronous=False))
+    return diagnosed(read, run.near, run.lines)
+
+
+def with_observed(read: Diagnosis, observed: Sequence[Observation]) -> Diagnosis:
+    """The diagnosis with what processes and devices told: each observation takes its share from all other suspects."""
+    for one in observed:
+        if one.component is None or not one.weight:
+            continue
+        rest = [replace(s, probability=s.probability * (1 - one.weight)) for s in read.suspects]
+        same = next((s for s in rest if s.component is one.component), Suspect(one.component, "", 0.0))
+        claim = f"{one.text}; {same.claim}" if same.claim else one.text
+        more = replace(
+            same,
+            claim=claim,
+            probability=same.probability + one.weight,
+            evidence=(*one.evidence[:1], *same.evidence),
+        )
+        suspects = sorted([more, *(s for s in rest if s is not same)], key=lambda s: -s.probability)
+        read = replace(read, suspects=tuple(suspects), unexplained=read.unexplained * (1 - one.weight))
+    return read
 
 
 def _advised(case: Case, lines: Sequence[Evidence]) -> tuple[Advice, ...]:
@@ -123,7 +147,9 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
         return replace(verdict, elsewhere=elsewhere)
     if outside is None or not verdict.elsewhere.probability:
         return verdict
-    claim = f"the cause is in none of the factors that were varied; the log speaks for {outside.component}: "
+    seen = bool(outside.evidence) and outside.evidence[0].source.startswith(f"{GATHERED}/")
+    tells = "what was seen of it" if seen else "the log"
+    claim = f"the cause is in none of the factors that were varied; {tells} speaks for {outside.component}: "
     note = outside.fix.get("note")
     way_out = f"; what may help: {note}" if note else ""
     whole = claim + outside.claim + way_out

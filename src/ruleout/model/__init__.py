@@ -4,7 +4,7 @@ A **case** has **factors** with **levels**. A **trial** runs one **configuration
 the target **failure** at its **exposure**. A **verdict** names a **cause** with the trials that confirm it.
 """
 
-from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Probe, Ready, Target
+from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Others, Probe, Ready, Target
 from ruleout.model.configuration import Configuration
 from ruleout.model.diagnosis import (
     Choices,
@@ -23,7 +23,7 @@ from ruleout.model.diagnosis import (
     Suspect,
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
-from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.outcome import Evidence, Exposure, Failure, Observation, Outcome, Trial
 from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
@@ -32,6 +32,7 @@ from ruleout.model.verdict import (
     Confirmation,
     Elsewhere,
     Hypothesis,
+    Installation,
     Masked,
     Minimal,
     NextStep,
@@ -86,6 +87,7 @@ __all__ = [
     "Goal",
     "Hypothesis",
     "HypothesisStatus",
+    "Installation",
     "LogOutcome",
     "LogSource",
     "LogWarning",
@@ -96,6 +98,8 @@ __all__ = [
     "Mode",
     "NextStep",
     "NotRuledOut",
+    "Observation",
+    "Others",
     "Outcome",
     "OutcomeKind",
     "Pivot",

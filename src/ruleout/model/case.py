@@ -110,6 +110,17 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Others:
+    """What to do when somebody else's process holds the port or the GPU memory that a trial needs.
+
+    Such a process is named, and never stopped. `wait`: seconds until the trial is refused. `share`: GPUs are shared.
+    """
+
+    wait: float = 0.0
+    share: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One failing deployment and the space of changes to it. The baseline configuration is the one that fails.
 
@@ -137,6 +148,7 @@ class Case:
     goal: Goal = Goal.CAUSE
     timeout: float = 6 * 3600.0
     times: int = 1
+    others: Others = field(default_factory=Others)
 
     @property
     def baseline(self) -> Configuration:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ruleout.model.configuration import Configuration
 from ruleout.model.naming import DOCUMENT_NAMES
-from ruleout.model.vocabulary import FailureClass, OutcomeKind, Stage
+from ruleout.model.vocabulary import Component, FailureClass, OutcomeKind, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,23 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """What was seen of a failing trial besides its log and its answers, before it was stopped.
+
+    Attributes:
+        text: in words, as it stands in a report.
+        component: the part that it speaks for; None for a circumstance.
+        weight: the probability of that component by this alone, 0 to 1.
+        evidence: where it can be looked up; sources are relative to the trial's folder.
+    """
+
+    text: str
+    component: Component | None = None
+    weight: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a trial says about the target failure, and why it was judged so.
 
@@ -68,6 +85,7 @@ class Outcome:
             the log does not tell.
         resolved: what else the engine said of settings in effect, by name.
         by_person: a person overruled what was read.
+        observed: what was seen of it besides, if it failed.
     """
 
     kind: OutcomeKind
@@ -77,6 +95,7 @@ class Outcome:
     effective: Mapping[str, str] = field(default_factory=dict)
     resolved: Mapping[str, str] = field(default_factory=dict)
     by_person: bool = False
+    observed: tuple[Observation, ...] = ()
 
     @property
     def masked(self) -> bool:
@@ -100,6 +119,8 @@ class Trial:
         log: path of the server's log, relative to the folder of the investigation.
         why: the arithmetic of the choice, in sentences.
         without: flags that were taken off the command besides, to find the smallest one that fails.
+        instruments: what was set besides, to see more of the failure: levels by flag or variable. Such a trial says
+            nothing about factors.
     """
 
     id: int
@@ -110,3 +131,4 @@ class Trial:
     log: str = ""
     without: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    instruments: Configuration = field(default_factory=Configuration)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -150,6 +151,21 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Installation:
+    """An environment that trials ran in.
+
+    Attributes:
+        python: its interpreter.
+        facts: versions and hardware, by name.
+        report: the file with the whole of it, relative to the folder of the investigation.
+    """
+
+    python: str
+    facts: Mapping[str, str]
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer of an investigation.
 
@@ -161,6 +177,7 @@ class Verdict:
         never_varied: settings that all trials shared.
         next: the steps that would decide what is left, with their price in minutes.
         minimal: the smallest command that fails, if it was asked for.
+        installations: the environments that trials ran in.
     """
 
     status: VerdictStatus
@@ -182,3 +199,4 @@ class Verdict:
     next: tuple[NextStep, ...] = ()
     why: str = ""
     minimal: Minimal | None = None
+    installations: tuple[Installation, ...] = ()

@@ -39,12 +39,16 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
     if trial.why:
         document["why"] = list(trial.why)
+    if trial.instruments:
+        document["instruments"] = dict(trial.instruments)
     if trial.without:
         document["without"] = list(trial.without)
     if outcome is not None:
         document["reason"] = outcome.reason
         if outcome.effective:
             document["effective"] = dict(outcome.effective)
+        if outcome.observed:
+            document["observed"] = [to_json(seen) for seen in outcome.observed]
         if outcome.failure is not None:
             document["failure"] = _failure(outcome.failure)
             document["stage"] = outcome.failure.exposure.stage.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.model import Case, Confirmation, Minimal, OutcomeKind, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, Minimal, Trial, Verdict, VerdictStatus
 from ruleout.report import words
 
 WORTH_A_LINE = 0.001
@@ -43,14 +43,15 @@ def _question(case: Case, verdict: Verdict) -> Iterator[str]:
         return
     yield f"What in the deployment causes this failure ({failure.class_} in {failure.exposure.stage})?"
     yield ""
-    told = "Engine" if any(e.line for e in failure.evidence) else "The log names no error; seen from outside"
-    yield f"- {told}: `{_code(words.failure(failure))}`"
-    first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
+    first = words.target_trial(verdict)
     line = next((e for e in failure.evidence if e.line), None)
+    yield f"- {words.teller(line) or 'The log names no error; seen from outside'}: `{_code(words.failure(failure))}`"
     if line is not None and first is not None:
-        yield f"- Found in: {first.log}:{line.line}"
+        yield f"- Found in: {words.address(first, line)}"
     if failure.client:
         yield f"- Client: {failure.client}"
+    yield from (f"- Seen before it was stopped: {seen}" for seen in words.observations(first))
+    yield from (f"- Watched: {seen}" for seen in words.watched(verdict))
     if failure.asynchronous:
         yield "- Reported late: the stack below it is where it was noticed, not where it was born."
 
@@ -60,6 +61,8 @@ def _setting(case: Case, verdict: Verdict) -> Iterator[str]:
     yield f"- Command: `{_code(' '.join(case.command))}`"
     for name, value in case.env.items():
         yield f"- Environment: `{_code(f'{name}={value}')}`"
+    for one in verdict.installations:
+        yield f"- Installed ({one.python}): {words.installed(one)} ({one.report})"
     for factor in case.factors:
         proxy = " (proxy)" if factor.proxy else ""
         yield f"- Factor {factor.name}{proxy}: {', '.join(factor.levels)}; baseline {factor.baseline}"
@@ -165,8 +168,7 @@ def _assumptions(case: Case, verdict: Verdict) -> Iterator[str]:
 
 def _left(case: Case, verdict: Verdict) -> Iterator[str]:
     for step in verdict.next:
-        changed = words.changes(step.change.difference({}), case.baseline)
-        yield f"- {changed}: {step.why} (about {words.minutes(step.minutes)})"
+        yield f"- {words.step(case, step.change)}: {step.why} (about {words.minutes(step.minutes)})"
 
 
 def _code(text: str) -> str:

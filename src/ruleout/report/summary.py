@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.model import Case, NotRuledOut, OutcomeKind, Verdict, VerdictStatus
+from ruleout.model import Case, NotRuledOut, Verdict, VerdictStatus
 from ruleout.report import words
+
+SEEN = 3
+"""How many observations a screen takes; FINDINGS.md has all."""
 
 
 def headline(verdict: Verdict) -> str:
@@ -55,14 +58,18 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         yield "Shown by", "; ".join(proof)
     failure = verdict.failure
     if failure is not None:
-        first = next((t for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.REPRODUCED), None)
-        line = next((e.line for e in failure.evidence if e.line), None)
+        first = words.target_trial(verdict)
+        line = next((e for e in failure.evidence if e.line), None)
         if line and first:
-            yield "First error of the engine", f"{prefix}{first.log}:{line}   {words.failure(failure)}"
+            label = "First error of the engine" if words.teller(line) == "Engine" else "The kernel says"
+            yield label, f"{prefix}{words.address(first, line)}   {words.failure(failure)}"
         else:
             yield "No error in the log, but", words.failure(failure)
         if failure.client:
             yield "What a client sees", failure.client
+        for seen in words.observations(first, prefix)[:SEEN]:
+            yield "Seen before it was stopped", seen
+        yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
     if verdict.causes and verdict.manifest_rate < 0.95:
@@ -85,5 +92,4 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         for other in [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]:
             yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
         for step in verdict.next:
-            changed = words.changes(step.change, case.baseline)
-            yield "Would decide", f"{changed} (about {words.minutes(step.minutes)}): {step.why}"
+            yield "Would decide", f"{words.step(case, step.change)} (about {words.minutes(step.minutes)}): {step.why}"

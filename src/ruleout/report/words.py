@@ -5,17 +5,21 @@ from __future__ import annotations
 import shlex
 
 from ruleout.model import (
+    PRESENT,
     Case,
     Cause,
     Configuration,
+    Evidence,
     Factor,
     Failure,
+    Installation,
     Mechanism,
     Outcome,
     OutcomeKind,
     Trial,
     Verdict,
     Workaround,
+    arguments,
 )
 from ruleout.model.configuration import shown
 
@@ -54,8 +58,22 @@ def ran(trial: Trial, baseline: Configuration) -> str:
     changed = changes(trial.configuration, baseline)
     if trial.without:
         changed = f"without {' '.join(trial.without)}"
+    if trial.instruments:
+        changed = f"{changed}, watched with {typed(trial.instruments)}"
     instead = trial.outcome.effective if trial.outcome else {}
     return f"{changed} (in effect: {Configuration(instead)})" if instead else changed
+
+
+def typed(change: Configuration) -> str:
+    """Levels by flag or variable, as a person types them."""
+    return arguments.told({name: "" if level == PRESENT else level for name, level in change.items()})
+
+
+def step(case: Case, change: Configuration) -> str:
+    """What a next step changes: levels of factors, or what is put on the command."""
+    if any(name in change for name in (f.name for f in case.factors)) or not change:
+        return changes(change.difference({}), case.baseline)
+    return typed(change)
 
 
 def cause(one: Cause) -> str:
@@ -76,6 +94,44 @@ def clean_runs(found: Workaround) -> str:
 def count(number: int, thing: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def target_trial(verdict: Verdict) -> Trial | None:
+    """The first trial that showed the failure to explain: its log and its folder are where that is read."""
+    kind = OutcomeKind.REPRODUCED
+    return next((t for t in verdict.trials if t.outcome and t.outcome.kind is kind and not t.instruments), None)
+
+
+def watched(verdict: Verdict, prefix: str = "") -> list[str]:
+    """What instrumented trials showed, each with its number."""
+    trials = (trial for trial in verdict.trials if trial.instruments)
+    return [f"{seen} [trial {trial.id}]" for trial in trials for seen in observations(trial, prefix)[:1]]
+
+
+def address(trial: Trial, line: Evidence) -> str:
+    """Where a line of a trial stands, relative to the investigation's folder."""
+    return f"{trial.log.rpartition('/')[0]}/{line.source}:{line.line}".lstrip("/")
+
+
+def teller(line: Evidence | None) -> str:
+    """Who tells of the failure: the engine in its log, or the kernel; empty when no line does."""
+    return "" if line is None else "Kernel" if line.source.startswith("evidence/") else "Engine"
+
+
+def observations(trial: Trial | None, prefix: str = "") -> list[str]:
+    """What was seen of a trial besides its log, each with its address; `prefix` stands before names of files."""
+    if trial is None or trial.outcome is None:
+        return []
+    told = []
+    for seen in trial.outcome.observed:
+        line = next((line for line in seen.evidence if line.line), None)
+        told.append(seen.text if line is None else f"{seen.text} ({prefix}{address(trial, line)})")
+    return told
+
+
+def installed(one: Installation) -> str:
+    """Versions and hardware in one line."""
+    return ", ".join(f"{name} {value}" for name, value in one.facts.items())
 
 
 def outcome(judged: Outcome | None) -> str:

@@ -7,6 +7,7 @@ the agent of our death, whatever kind of death it is. It has its own session: a 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +28,15 @@ EVENT_SCHEMA = "ruleout.event/1"
 PATIENCE_S = 10.0  # beyond the engine's grace, for an agent that was asked to stop
 LOOK_UP_S = 0.2  # how often a thread looks whether all is to end
 REAP_S = 90.0  # the time limits of reaping add up to less
+
+
+@functools.cache
+def tools() -> list[str]:
+    """Where py-spy was installed with ruleout: engines rarely have it in their own environments."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        installed = metadata.files("py-spy") or []
+        return [str(Path(file.locate()).resolve().parent) for file in installed if file.name == "py-spy"]
+    return [str(Path(sys.executable).parent)]
 
 
 class LocalRunner:
@@ -76,7 +87,7 @@ class LocalRunner:
         """Hears the agent out; whatever comes in between, it and its engine are gone when this returns or raises."""
         with agent:
             try:
-                agent.say(json.dumps(dict(trial)).encode())
+                agent.say(json.dumps({**trial, "gather": {**(trial.get("gather") or {}), "tools": tools()}}).encode())
                 # Only the main thread is told of a Ctrl-C by the system.
                 main = threading.current_thread() is threading.main_thread()
                 for event in agent.events(interrupted=None if main else self._interrupted):

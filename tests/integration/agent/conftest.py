@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.support.nvml import compile_nvml
 
 from ruleout.runners.base import Event, read_events
 from ruleout.runners.local import AGENT, LocalRunner
@@ -257,3 +258,9 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
     yield made
     left = made.clean_up()
     assert left == [], f"left of the trial: {left}"
+
+
+@pytest.fixture
+def fake_nvml(tmp_path: Path) -> Callable[..., Path]:
+    """Compiles a driver's library that tells of a GPU which is not there."""
+    return lambda **told: compile_nvml(tmp_path / "nvml", **told)

@@ -8,8 +8,8 @@ import pytest
 
 from ruleout.engines.catalogue import Offer, offers, spelt_out
 from ruleout.engines.helping import Help
-from ruleout.engines.ladder import LADDERS, PROXIES
 from ruleout.engines.levels.reading import entries
+from ruleout.engines.proxies import PROXIES
 from ruleout.engines.registry import ENGINES
 
 CONDITIONS = {"gpu", "cpu", "ranks", "moe", "mla", "sparse", "quantized", "fp4", "fp8"}
@@ -79,14 +79,6 @@ def test_other_spellings_are_written_as_the_catalogue_does() -> None:
 
 def test_an_engine_that_nobody_listed_has_nothing_to_offer() -> None:
     assert offers("command") == ()
-
-
-@pytest.mark.parametrize("engine", sorted(LADDERS))
-def test_every_step_of_the_ladder_has_its_price_and_its_effect(engine: str) -> None:
-    assert engine in ENGINES
-    for step in LADDERS[engine]:
-        assert step.change
-        assert all((step.gives, step.price, step.effect))
 
 
 def test_proxies_are_never_causes() -> None:

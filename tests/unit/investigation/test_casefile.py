@@ -21,6 +21,7 @@ from ruleout.model import (
     Goal,
     Mechanism,
     Mode,
+    Others,
     Probe,
     Ready,
     Stage,
@@ -565,3 +566,12 @@ def test_no_value_of_a_key_does_more_than_be_refused(key: str, value: object) ->
     if key == "factors":
         kept = [line for line in kept if not line.startswith(" ")]
     parse("\n".join([*kept, f"{key}: {json.dumps(value)}", ""]))
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [("refuse", Others()), ("share", Others(share=True)), ("{wait: 30m}", Others(wait=1800.0))],
+)
+def test_what_is_to_be_done_about_others_may_be_said(text: str, others: Others) -> None:
+    case = parse_case(f"name: a\ncommand: [x]\nmode: job\nothers: {text}\n")
+    assert case.others == others

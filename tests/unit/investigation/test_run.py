@@ -88,14 +88,16 @@ def test_a_job_that_does_not_end_hangs(spool: FakeSpool) -> None:
 
 
 def test_a_kill_that_the_kernel_made_for_memory_is_told_from_another(tmp_path: Path) -> None:
-    def class_(told: str) -> FailureClass:
-        spool = FakeSpool(tmp_path).log("decoding").add("started").add("gathered", what="kernel_log", data=told)
+    def class_(*told: str) -> FailureClass:
+        spool = FakeSpool(tmp_path).log("decoding").add("started", pid=7)
+        spool.add("gathered", what="kernel_log", data=list(told))
         failure = spool.exited(signal=9).read(JOB).failure
         assert failure is not None
         return failure.class_
 
     assert class_("oom-kill: Killed process 7 (python)") is FailureClass.HOST_OOM_KILL
-    assert class_("") is FailureClass.OTHER
+    assert class_("oom-kill: Killed process 8 (python)") is FailureClass.OTHER
+    assert class_() is FailureClass.OTHER
 
 
 # -- starting ------------------------------------------------------------------------------------------------------

@@ -13,8 +13,10 @@ from ruleout.model import (
     Component,
     Configuration,
     Elsewhere,
+    Evidence,
     Factor,
     Mechanism,
+    Observation,
     Outcome,
     OutcomeKind,
     Stage,
@@ -115,3 +117,21 @@ def test_the_engines_own_choice_is_listed_as_never_varied_unless_a_trial_had_ano
     assert not any("kv_cache_dtype" in name for name in explained(case, moved, found).never_varied)
     varied = explained(CASE, Verdict(VerdictStatus.NARROWED, 0.5), found)
     assert not any("kv_cache_dtype" in name for name in varied.never_varied)
+
+
+def test_what_was_seen_of_a_hang_takes_its_share_from_what_the_log_makes_likely(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(LOG, encoding="utf-8")
+    line = Evidence("evidence/stacks.txt", 9, "all_reduce (torch/distributed/distributed_c10d.py:1)")
+    seen = Observation("all 2 ranks wait for an all_reduce", Component.ALLREDUCE, 0.6, (line,))
+    circumstance = Observation("no process computes")
+    before, after = suspicion(CASE, log), suspicion(CASE, log, [seen, circumstance])
+    assert (after.suspects[0].component, after.suspects[0].claim) == (Component.ALLREDUCE, seen.text)
+    assert after.suspects[0].evidence == (line,)
+    told = {one.component: one.probability for one in after.suspects}
+    assert told[Component.ALLREDUCE] >= 0.6
+    assert all(told[s.component] <= s.probability for s in before.suspects if s.component is not Component.ALLREDUCE)
+    verdict = explained(CASE, Verdict(VerdictStatus.ELSEWHERE, 0.99, elsewhere=Elsewhere(0.99)), after)
+    assert verdict.elsewhere.component is Component.ALLREDUCE
+    assert "what was seen of it speaks for allreduce: all 2 ranks wait" in verdict.elsewhere.claim
+    assert verdict.elsewhere.evidence == (line,)

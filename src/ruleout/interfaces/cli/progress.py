@@ -50,6 +50,8 @@ class _Running:
             self.doing = f"probing ({self.answered} answered)"
         elif kind in ("exit", "gathered"):
             self.doing = "ended, gathering evidence" if kind == "exit" else "gathering evidence"
+        elif kind == "waiting":
+            self.doing = f"waiting: {event.get('detail')}"
         elif kind == "stopped":
             self.doing = "stopped"
 
