@@ -27,7 +27,7 @@ _WORDS: tuple[tuple[str, Component], ...] = (
     (r"graph|eager|compile|inductor", C.CUDA_GRAPH),
     (r"tokenizer|chat_template|parser", C.TOKENIZER_TEMPLATE),
     (r"sampl|grammar|guided|structured|temperature|penalt", C.SAMPLING),
-    (r"mem|max_model_len|context|offload|swap|utili[sz]ation", C.MEMORY),
+    (r"mem|kv_?cache_?(?:space|bytes)|max_model_len|context|offload|swap|utili[sz]ation", C.MEMORY),
     (r"chunk|radix|prefix|overlap|schedul|batch|num_seqs|async|preempt|concurren|running_req|disagg", C.SCHEDULER),
     (r"load_format|checkpoint|weight|revision|(?:^|_)model(?:_path|_dir)?$", C.WEIGHTS_CHECKPOINT),
     (r"transformers", C.TRANSFORMERS_VERSION),

@@ -16,7 +16,8 @@ from ruleout.diagnosis.factors import priors, spoken_of
 from ruleout.diagnosis.ran import in_effect
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
-from ruleout.investigation.givens import LEAST, MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.investigation.givens import MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.investigation.sizes import LEAST
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClass, Mechanism, Stage, arguments
 from ruleout.model.diagnosis import Suspect
 

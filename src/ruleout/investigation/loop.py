@@ -17,6 +17,7 @@ from ruleout.investigation.conducting import Conductor
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.launching import refuse_elsewhere
+from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
@@ -172,7 +173,8 @@ class Investigation:
             status = stopped or VerdictStatus.NOT_REPRODUCED
             return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))
         verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
-        return replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+        verdict = replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+        return limited(self.case, verdict)
 
     def _smallest(self, budget: Budget, verdict: Verdict) -> Minimal:
         """The smallest command that still shows the target, each set of flags run as often as its rate asks for."""

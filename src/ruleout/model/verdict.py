@@ -131,6 +131,23 @@ class Minimal:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """Of a factor whose levels have an order: the level nearest to the baseline that is clean, and the next that fails.
+
+    Attributes:
+        trial: in which `works` was clean; failed: in which `fails` showed the target.
+        untried: the levels between them.
+    """
+
+    factor: str
+    works: str
+    trial: int
+    fails: str
+    failed: int
+    untried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The case that the cause is in none of the factors."""
 
@@ -161,6 +178,7 @@ class Verdict:
         never_varied: settings that all trials shared.
         next: the steps that would decide what is left, with their price in minutes.
         minimal: the smallest command that fails, if it was asked for.
+        limits: of causes whose levels have an order, between which of them it changes.
     """
 
     status: VerdictStatus
@@ -182,3 +200,4 @@ class Verdict:
     next: tuple[NextStep, ...] = ()
     why: str = ""
     minimal: Minimal | None = None
+    limits: tuple[Limit, ...] = ()

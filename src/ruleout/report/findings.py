@@ -88,6 +88,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
             yield f"- {name}: {words.trials(ids)}"
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
+    for limit in verdict.limits:
+        yield f"- It works up to: {words.limit(case, limit)}"
     for workaround in verdict.workarounds:
         yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
     if verdict.minimal is not None:

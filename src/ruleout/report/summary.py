@@ -65,6 +65,8 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
             yield "What a client sees", failure.client
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
+    for limit in verdict.limits:
+        yield "It works up to", words.limit(case, limit)
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.minimal is not None:

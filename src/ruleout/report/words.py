@@ -10,6 +10,7 @@ from ruleout.model import (
     Configuration,
     Factor,
     Failure,
+    Limit,
     Mechanism,
     Outcome,
     OutcomeKind,
@@ -18,6 +19,9 @@ from ruleout.model import (
     Workaround,
 )
 from ruleout.model.configuration import shown
+
+LONG = 12
+"""Levels of a factor that are listed one by one."""
 
 
 def percent(probability: float) -> str:
@@ -44,7 +48,11 @@ def changes(configuration: Configuration, baseline: Configuration) -> str:
 
 
 def factor(varied: Factor) -> str:
-    """A factor with its levels, the failing deployment's with a star."""
+    """A factor with its levels, the failing deployment's with a star; of a long row in order, its ends."""
+    if varied.ordered and len(varied.levels) > LONG:
+        first, *_, last = varied.levels
+        row = f"{varied.baseline}*, {count(len(varied.levels), 'level')} in order from {first} to {last}"
+        return f"{varied.name}: {row}{'  (proxy)' if varied.proxy else ''}"
     levels = ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
     return f"{varied.name}: {levels}{'  (proxy)' if varied.proxy else ''}"
 
@@ -100,6 +108,15 @@ def on_command(factor: Factor, level: str) -> str:
     if factor.mechanism is Mechanism.ENV:
         return f"{factor.target} unset" if level == "unset" else f"{factor.target}={shlex.quote(level)}"
     return f"{factor.name}={shown(level)}"
+
+
+def limit(case: Case, found: Limit) -> str:
+    """How far it works, as a person types it."""
+    varied = case.factor(found.factor)
+    between = f"; not tried in between: {', '.join(found.untried)}" if found.untried else ""
+    works, fails = on_command(varied, found.works), on_command(varied, found.fails)
+    neighbours = "" if found.untried else ", the next level,"
+    return f"{works} is clean (trial {found.trial}), {fails}{neighbours} fails (trial {found.failed}){between}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:

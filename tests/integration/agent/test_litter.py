@@ -82,7 +82,7 @@ def test_shared_memory_that_another_process_still_maps_stays(trial: Trial) -> No
 
 
 def test_temporary_files_and_sockets_go_with_the_trial(trial: Trial, tmp_path: Path) -> None:
-    _, document = holding(trial, 0.0, env={"set": {"TMPDIR": str(tmp_path)}})
+    _, document = holding(trial, 1.0, env={"set": {"TMPDIR": str(tmp_path)}})
     trial.run(document)
     made = folder_for_temporary_files(trial)
     assert made.name == f"ruleout-{trial.token[:16]}"

@@ -113,12 +113,19 @@ def test_what_the_log_speaks_for_is_offered_first(tmp_path: Path) -> None:
     assert not {"moe_backend", "disable_custom_all_reduce"} & set(levels(case))  # no experts, one rank
 
 
-def test_where_memory_is_suspected_sizes_are_halved(tmp_path: Path) -> None:
+def test_where_memory_is_suspected_the_largest_size_that_works_is_searched_for(tmp_path: Path) -> None:
     error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
     case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-model-len 4096", tmp_path, GPU, error)
-    assert levels(case)["max_model_len"] == ("4096", "2048", "1024", "512", "256")
-    assert levels(case)["vllm_cpu_kvcache_space"] == ("40", "20", "10", "5", "2")
+    assert levels(case)["max_model_len"][:4] == ("4096", "4000", "3550", "3150")
+    assert levels(case)["vllm_cpu_kvcache_space"][:4] == ("40", "36", "32", "28")
+    assert levels(case)["vllm_cpu_kvcache_space"][-2:] == ("2", "1")
     assert case.factor("max_model_len").ordered
+
+
+def test_where_memory_is_not_suspected_what_sets_it_apart_is_left_alone(tmp_path: Path) -> None:
+    case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-num-seqs 8", tmp_path, GPU, GRAPHS)
+    assert "vllm_cpu_kvcache_space" not in levels(case)
+    assert levels(case)["max_num_seqs"] == ("8", "absent")
 
 
 def test_without_a_log_the_flags_and_what_usually_matters_are_offered() -> None:

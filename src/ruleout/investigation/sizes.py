@@ -1,0 +1,47 @@
+"""A size that asks for too much memory is a search: for the largest that works, to the next of the preferred numbers.
+
+They are twenty a decade, about an eighth apart (the series R20 of ISO 3), so that over three decades six trials tell.
+Where memory is not suspected, what only sets memory apart is not worth a trial.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ruleout.model import Component, Factor
+from ruleout.model.diagnosis import Suspect
+
+LEAST = 0.05
+"""A factor of which suspects of less than this speak is not worth a trial by itself."""
+_R20 = (1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9)
+_RANGE, _RANGE_OF_SHARES = 1000, 10
+_SETS_APART = re.compile(r"(?i).*(?:space|mem|bytes|utili[sz]ation)")
+_TAKES = re.compile(r"(?i).*(?:max[-_]model[-_]len|context|ctx[-_]size|num[-_]seqs|tokens)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor | None:
+    """The factor; where memory is suspected and it is a size, with smaller ones in order. None: it is worth no trial."""
+    memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
+    apart = bool(_SETS_APART.match(factor.target))
+    if not _NUMBER.fullmatch(factor.baseline) or not (apart or _TAKES.match(factor.target)):
+        return factor
+    if memory < LEAST:
+        return None if apart and suspects else factor
+    levels = (factor.baseline, *smaller(factor.baseline))
+    return replace(factor, levels=levels, ordered=True) if len(levels) > 1 else factor
+
+
+def smaller(size: str) -> tuple[str, ...]:
+    """Preferred numbers below a size, the largest first: whole ones of a whole one; of a share, down to its tenth."""
+    number, whole = float(size), "." not in size
+    least = max(1.0, number / _RANGE) if whole else number / _RANGE_OF_SHARES
+    if number <= least:
+        return ()
+    decades = range(math.floor(math.log10(number)), math.floor(math.log10(least)) - 1, -1)
+    numbers = [step * 10.0**decade for decade in decades for step in reversed(_R20)]
+    fitting = [round(n) if whole else round(n, 4) for n in numbers if least <= n < number]
+    return tuple(dict.fromkeys(f"{n:g}" if not whole else str(n) for n in fitting if 0 < n < number))
