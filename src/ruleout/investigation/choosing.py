@@ -130,6 +130,7 @@ def _told(suspect: Suspect) -> str:
 
 
 def _merged(one: Factor, other: Factor) -> Factor:
-    """The first with the levels of both. A list of sizes stays as it is."""
-    levels = one.levels if one.ordered else tuple(dict.fromkeys([*one.levels, *other.levels]))
-    return replace(one, levels=levels[:MOST_LEVELS])
+    """The first with the levels of both. A row of sizes stays as it is."""
+    if one.ordered:
+        return one
+    return replace(one, levels=tuple(dict.fromkeys([*one.levels, *other.levels]))[:MOST_LEVELS])

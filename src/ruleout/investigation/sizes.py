@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor | None:
-    """The factor; where memory is suspected and it is a size, with smaller ones in order. None: it is worth no trial."""
+    """The factor, with smaller levels in order if memory is suspected and it is a size. None: it is worth no trial."""
     memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
     apart = bool(_SETS_APART.match(factor.target))
     if not _NUMBER.fullmatch(factor.baseline) or not (apart or _TAKES.match(factor.target)):
