@@ -23,7 +23,7 @@ from ruleout.model.diagnosis import (
     Suspect,
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
-from ruleout.model.outcome import Evidence, Exposure, Failure, Outcome, Trial
+from ruleout.model.outcome import UNTOLD, Evidence, Exposure, Failure, Outcome, Trial
 from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
@@ -60,6 +60,7 @@ __all__ = [
     "ABSENT",
     "PRESENT",
     "UNSET",
+    "UNTOLD",
     "Advice",
     "Assumption",
     "AssumptionSource",

@@ -56,6 +56,10 @@ class Failure:
     consequences: tuple[Evidence, ...] = ()
 
 
+UNTOLD = "?"
+"""In effect instead of a level that was refused, where the log does not say what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a trial says about the target failure, and why it was judged so.

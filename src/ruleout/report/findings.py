@@ -140,6 +140,7 @@ def _ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
 
 
 def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
+    yield from (f"- Asked for, not in effect: {told}" for told in words.replaced(case, verdict.trials))
     for masked in verdict.masked:
         changed = words.changes(masked.configuration, case.baseline)
         yield f"- Masked: {changed} failed otherwise (`{_code(masked.failure)}`, trial {masked.trial})"

@@ -73,6 +73,8 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         needed = f"each of its {words.count(len(verdict.minimal.needed), 'flag')} is needed"
         proven = needed if verdict.minimal.complete else "not every flag was taken off by itself"
         yield "Smallest command", f"{' '.join(verdict.minimal.command)}   ({proven})"
+    for told in words.replaced(case, verdict.trials):
+        yield "Asked for, not in effect", told
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
     if verdict.not_ruled_out:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 
 from ruleout.model import (
+    UNTOLD,
     Case,
     Cause,
     Configuration,
@@ -66,6 +68,19 @@ def ran(trial: Trial, baseline: Configuration) -> str:
     return f"{changed} (in effect: {Configuration(instead)})" if instead else changed
 
 
+def replaced(case: Case, tried: Sequence[Trial]) -> Iterator[str]:
+    """What was asked for and not in effect, as a person types it, and what was in effect instead, with the trials."""
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for trial in tried:
+        for name, instead in (trial.outcome.effective if trial.outcome else {}).items():
+            found.setdefault((name, trial.configuration.get(name, ""), instead), []).append(trial.id)
+    for (name, asked, instead), ids in found.items():
+        known = next((f for f in case.factors if f.name == name), None)
+        typed = on_command(known, asked) if known else f"{name}={asked}"
+        other = instead if instead != UNTOLD else "another, which the log does not name,"
+        yield f"{typed}: {other} was in effect ({trials(ids)})"
+
+
 def cause(one: Cause) -> str:
     """A cause, with the levels that were seen to carry it."""
     return " together with ".join(str(carrier) for carrier in one)
@@ -111,12 +126,11 @@ def on_command(factor: Factor, level: str) -> str:
 
 
 def limit(case: Case, found: Limit) -> str:
-    """How far it works, as a person types it."""
+    """How far it works, as a person types it, and what was not tried before the next level that fails."""
     varied = case.factor(found.factor)
     between = f"; not tried in between: {', '.join(found.untried)}" if found.untried else ""
     works, fails = on_command(varied, found.works), on_command(varied, found.fails)
-    neighbours = "" if found.untried else ", the next level,"
-    return f"{works} is clean (trial {found.trial}), {fails}{neighbours} fails (trial {found.failed}){between}"
+    return f"{works} is clean (trial {found.trial}), {fails} fails (trial {found.failed}){between}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:
