@@ -22,6 +22,8 @@ from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClas
 from ruleout.model.diagnosis import Suspect
 
 MOST, MOST_OF_REFUSAL = 8, 3
+SURE = 0.9
+"""With so much for one suspect, the log says why a start failed, and what it does not speak of is left alone."""
 OPEN = 0.3
 """With so much unexplained, the log speaks for nothing in particular."""
 DECIDED = 0.5
@@ -32,6 +34,7 @@ REFUSALS = frozenset(
 """Classes that say why a start was refused."""
 _NO_NAMES = frozenset({ABSENT, PRESENT, UNSET, "auto", "none", "default", "on", "off"})
 _NUMBER = re.compile(r"[\d.,eE+-]+").fullmatch
+_SERVING = frozenset({Stage.READY, Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY, Stage.SHUTDOWN, Stage.UNKNOWN})
 _EARLY = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG})
 
 
@@ -62,8 +65,9 @@ def refusal(diagnosis: Diagnosis) -> bool:
     """Whether the start was refused for a reason that the log names: the same will happen every time."""
     if diagnosis.failure is None or not diagnosis.suspects:
         return False
+    surely = diagnosis.suspects[0].probability
     early = diagnosis.failure.class_ in REFUSALS or diagnosis.stage in _EARLY
-    return early and diagnosis.suspects[0].probability >= DECIDED
+    return surely >= (DECIDED if early else SURE) and (early or diagnosis.stage not in _SERVING)
 
 
 def _worth(choice: Choice, diagnosis: Diagnosis | None, refused: bool) -> bool:

@@ -21,6 +21,7 @@ from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.settings import read_settings, replaced
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
     Budget,
@@ -141,6 +142,10 @@ class Investigation:
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
+        for trial in self.journal.evidence:
+            told = read_settings(self.folder.path / trial.log)
+            if told is not None and (instead := replaced(self.case, trial.configuration, told.settings)):
+                self.journal.in_effect(trial.id, instead)
         self.journal.chose(text, {choice.factor.name: choice.why for choice in choices})
         self.conductor.case = self.case
         self.listener.chosen(self.case, choices)

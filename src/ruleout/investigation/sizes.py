@@ -1,7 +1,7 @@
 """A size that asks for too much memory is a search: for the largest that works, to the next of the preferred numbers.
 
 They are twenty a decade, about an eighth apart (the series R20 of ISO 3), so that over three decades six trials tell.
-Where memory is not suspected, what only sets memory apart is not worth a trial.
+Where memory is not suspected, what only sets memory apart is not worth a trial; nor is it where the log names another.
 """
 
 from __future__ import annotations
@@ -20,19 +20,27 @@ _R20 = (1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 
 _RANGE, _RANGE_OF_SHARES = 1000, 10
 _SETS_APART = re.compile(r"(?i).*(?:space|mem|bytes|utili[sz]ation)")
 _TAKES = re.compile(r"(?i).*(?:max[-_]model[-_]len|context|ctx[-_]size|num[-_]seqs|tokens)")
+_NAME = re.compile(r"(?<![\w-])--[a-z][\w-]+|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor | None:
     """The factor, with smaller levels in order if memory is suspected and it is a size. None: it is worth no trial."""
     memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
+    named = {size for suspect in suspects if suspect.component is Component.MEMORY for size in _sizes_named(suspect)}
     apart = bool(_SETS_APART.match(factor.target))
     if not _NUMBER.fullmatch(factor.baseline) or not (apart or _TAKES.match(factor.target)):
         return factor
-    if memory < LEAST:
+    if memory < LEAST or (named and factor.target not in named):
         return None if apart and suspects else factor
     levels = (factor.baseline, *smaller(factor.baseline))
     return replace(factor, levels=levels, ordered=True) if len(levels) > 1 else factor
+
+
+def _sizes_named(suspect: Suspect) -> list[str]:
+    """The flags and variables of sizes in the lines that speak for a suspect."""
+    words = [word for line in suspect.evidence for word in _NAME.findall(line.text)]
+    return [word for word in words if _SETS_APART.match(word) or _TAKES.match(word)]
 
 
 def smaller(size: str) -> tuple[str, ...]:
