@@ -2,8 +2,9 @@
 
     engine.py NAME PLAN [the engine's command line]...
 
-The plan has `faults`: flags and variables with their levels (or `{"above": N}`), and `how`: `refused` (an unsupported model, in loading),
-`oom` (the KV cache does not fit), `dies` (the first request kills the core) or `empty` (200 without text).
+The plan has `faults`: flags and variables with their levels (or `{"above": N}`), and `how`: `refused` (an unsupported
+model, in loading), `oom` (the KV cache does not fit), `dies` (the first request kills the core) or `empty` (200 without
+text).
 """
 
 from __future__ import annotations
