@@ -122,6 +122,18 @@ def test_where_memory_is_suspected_the_largest_size_that_works_is_searched_for(t
     assert case.factor("max_model_len").ordered
 
 
+def test_a_start_that_says_why_it_failed_is_searched_in_that_alone(tmp_path: Path) -> None:
+    error = (
+        "ValueError: Available memory on node 0 (7.5/9.25 GiB) on kv cache allocation is less than requested memory for "
+        "kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or reduce CPU memory used by others."
+    )
+    command = "VLLM_CPU_KVCACHE_SPACE=64 vllm serve m --max-model-len 512 --dtype float32 --enforce-eager"
+    case = failed(command, tmp_path, CPU, "Starting to load model m", error)
+    assert list(levels(case)) == ["vllm_cpu_kvcache_space", "max_model_len"]
+    assert case.factor("vllm_cpu_kvcache_space").ordered
+    assert levels(case)["max_model_len"] == ("512", "absent"), "the log names another size"
+
+
 def test_where_memory_is_not_suspected_what_sets_it_apart_is_left_alone(tmp_path: Path) -> None:
     case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-num-seqs 8", tmp_path, GPU, GRAPHS)
     assert "vllm_cpu_kvcache_space" not in levels(case)
