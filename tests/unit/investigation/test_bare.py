@@ -124,8 +124,8 @@ def test_where_memory_is_suspected_the_largest_size_that_works_is_searched_for(t
 
 def test_a_start_that_says_why_it_failed_is_searched_in_that_alone(tmp_path: Path) -> None:
     error = (
-        "ValueError: Available memory on node 0 (7.5/9.25 GiB) on kv cache allocation is less than requested memory for "
-        "kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or reduce CPU memory used by others."
+        "ValueError: Available memory on node 0 (7.5/9.25 GiB) on kv cache allocation is less than requested memory "
+        "for kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or reduce memory used by others."
     )
     command = "VLLM_CPU_KVCACHE_SPACE=64 vllm serve m --max-model-len 512 --dtype float32 --enforce-eager"
     case = failed(command, tmp_path, CPU, "Starting to load model m", error)
