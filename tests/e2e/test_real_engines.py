@@ -119,7 +119,8 @@ def test_vllm_is_ready_and_dies_of_its_first_request(engines: Engines) -> None:
     assert "EngineDeadError" not in shown
     assert (status, found["status"]) in ((1, "elsewhere"), (1, "narrowed")), shown
     assert found["elsewhere"]["component"] == "attention_backend"
-    assert "no kernel for the model's head size (96)" in " ".join(shown.split())
+    assert len(found["trials"]) <= 6, shown
+    assert "MLA has no kernel for the model's head size (96" in " ".join(shown.split())
 
 
 def test_vllm_is_asked_for_a_greater_cache_than_there_is_memory(engines: Engines) -> None:

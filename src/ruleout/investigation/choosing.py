@@ -22,8 +22,8 @@ from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClas
 from ruleout.model.diagnosis import Suspect
 
 MOST, MOST_OF_REFUSAL = 8, 3
-SURE = 0.9
-"""With so much for one suspect, the log says why a start failed, and what it does not speak of is left alone."""
+SURE = 0.8
+"""With so much for one suspect, the log says why it failed, and what it does not speak of is left alone."""
 OPEN = 0.3
 """With so much unexplained, the log speaks for nothing in particular."""
 DECIDED = 0.5
@@ -62,12 +62,14 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
 
 
 def refusal(diagnosis: Diagnosis) -> bool:
-    """Whether the start was refused for a reason that the log names: the same will happen every time."""
+    """Whether the start, or the first request, was refused for a reason that the log names: it will be every time."""
     if diagnosis.failure is None or not diagnosis.suspects:
         return False
-    surely = diagnosis.suspects[0].probability
-    early = diagnosis.failure.class_ in REFUSALS or diagnosis.stage in _EARLY
-    return surely >= (DECIDED if early else SURE) and (early or diagnosis.stage not in _SERVING)
+    surely, class_ = diagnosis.suspects[0].probability, diagnosis.failure.class_
+    if class_ in REFUSALS or diagnosis.stage in _EARLY:
+        return surely >= DECIDED
+    told = diagnosis.stage not in _SERVING or class_ is FailureClass.INCOMPATIBLE_CONFIG_ASSERT
+    return told and surely >= SURE
 
 
 def _worth(choice: Choice, diagnosis: Diagnosis | None, refused: bool) -> bool:
