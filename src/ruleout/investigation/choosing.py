@@ -49,7 +49,7 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
     refused = diagnosis is not None and refusal(diagnosis)
     choices: dict[tuple[Mechanism, str], Choice] = {}
     for choice in (
-        *given(found, catalogue, suspects),
+        *given(found, catalogue, diagnosis),
         *(_proposed(found, diagnosis, {o.flag for o in catalogue if not o.matters}) if diagnosis else ()),
         *_offered(diagnosis, catalogue),
     ):

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
 from ruleout.investigation.sizes import sized
-from ruleout.model import ABSENT, PRESENT, UNSET, Factor, Mechanism, arguments
-from ruleout.model.diagnosis import Suspect
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism, arguments
 
 MOST_LEVELS = 5
 _IDENTITY = re.compile(
@@ -36,18 +35,18 @@ class Choice:
     given: bool = False
 
 
-def given(found: Recognised, catalogue: Sequence[Offer], suspects: Sequence[Suspect]) -> Iterator[Choice]:
+def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | None) -> Iterator[Choice]:
     """The flags and the variables that the command sets, in its order."""
     offers = {offer.flag: offer for offer in catalogue}
     for flag, value in _flags(found.given, offers).items():
         offer = offers.get(flag)
         level = PRESENT if value is None else value
         factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
-        yield from _choice(factor, suspects, "given in the command")
+        yield from _choice(factor, diagnosis, "given in the command")
     for name, value in found.env.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
             factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
-            yield from _choice(factor, suspects, "given in the environment")
+            yield from _choice(factor, diagnosis, "given in the environment")
 
 
 def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | None]:
@@ -65,8 +64,9 @@ def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | No
     return found
 
 
-def _choice(factor: Factor, suspects: Sequence[Suspect], why: str) -> Iterator[Choice]:
-    if (worth := sized(factor, suspects)) is not None:
+def _choice(factor: Factor, diagnosis: Diagnosis | None, why: str) -> Iterator[Choice]:
+    suspects = diagnosis.suspects if diagnosis else ()
+    if (worth := sized(factor, suspects, failed=diagnosis is not None)) is not None:
         searched = "; the largest that works is looked for" if worth.ordered else ""
         yield Choice(worth, why + searched, given=True)
 

@@ -24,15 +24,19 @@ _NAME = re.compile(r"(?<![\w-])--[a-z][\w-]+|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor | None:
-    """The factor, with smaller levels in order if memory is suspected and it is a size. None: it is worth no trial."""
+def sized(factor: Factor, suspects: Sequence[Suspect], *, failed: bool = True) -> Factor | None:
+    """The factor, with smaller levels in order if memory is suspected and it is a size. None: it is worth no trial.
+
+    Args:
+        failed: a failure was seen, so that who is not suspected is not.
+    """
     memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
     named = {size for suspect in suspects if suspect.component is Component.MEMORY for size in _sizes_named(suspect)}
     apart = bool(_SETS_APART.match(factor.target))
     if not _NUMBER.fullmatch(factor.baseline) or not (apart or _TAKES.match(factor.target)):
         return factor
     if memory < LEAST or (named and factor.target not in named):
-        return None if apart and suspects else factor
+        return None if apart and failed else factor
     levels = (factor.baseline, *smaller(factor.baseline))
     return replace(factor, levels=levels, ordered=True) if len(levels) > 1 else factor
 
