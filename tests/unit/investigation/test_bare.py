@@ -60,11 +60,11 @@ def test_without_a_command_there_is_nothing_to_investigate() -> None:
 
 
 def test_what_the_command_sets_is_varied_to_its_absence_and_to_what_else_is_worth_a_trial(tmp_path: Path) -> None:
-    case = failed("vllm serve m --dtype float32 --swap-space=4 --enforce-eager", tmp_path, CPU)
+    case = failed("vllm serve m --dtype float32 --block-size=16 --enforce-eager", tmp_path, CPU)
     assert levels(case)["dtype"] == ("float32", "absent", "bfloat16")
-    assert levels(case)["swap_space"] == ("4", "absent")
+    assert levels(case)["block_size"] == ("16", "absent")
     assert levels(case)["enforce_eager"] == ("present", "absent")
-    assert list(levels(case))[:3] == ["dtype", "swap_space", "enforce_eager"]
+    assert list(levels(case))[:3] == ["dtype", "block_size", "enforce_eager"]
     assert len(case.factors) <= 8
 
 
