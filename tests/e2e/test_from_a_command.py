@@ -104,13 +104,27 @@ def test_when_no_setting_is_the_cause_all_are_cleared(engines: Engines) -> None:
     assert done.document["elsewhere"]["component"] == "weights/checkpoint"
 
 
-def test_a_size_that_does_not_fit_is_the_cause_and_a_smaller_one_works(engines: Engines) -> None:
-    engines.plan({"--kv-cache-memory-bytes": ["8000000", "4000000"], "how": "oom"})
+def test_a_size_that_does_not_fit_is_the_cause_and_the_largest_that_works_is_found(engines: Engines) -> None:
+    engines.plan({"--kv-cache-memory-bytes": {"above": 3_000_000}, "how": "oom"})
     done = engines.investigate("vllm", "serve", "m", "--kv-cache-memory-bytes", "8000000")
     (cause,) = done.causes
     assert list(cause) == ["kv_cache_memory_bytes"]
-    assert set(cause["kv_cache_memory_bytes"]) <= {"8000000", "4000000"}
-    assert done.document["workarounds"][0]["set"]["kv_cache_memory_bytes"] in ("2000000", "1000000", "500000")
+    assert all(int(size) > 3_000_000 for size in cause["kv_cache_memory_bytes"])
+    (limit,) = done.document["limits"]
+    assert (limit["works"], limit["fails"], limit["untried"]) == ("2800000", "3150000", [])
+    assert done.document["workarounds"][0]["set"] == {"kv_cache_memory_bytes": "2800000"}
+
+
+def test_a_backend_that_was_quietly_replaced_was_not_tried(engines: Engines) -> None:
+    engines.plan({"how": "empty"})
+    done = engines.investigate("vllm", "serve", "m", "--dtype", "float32", "--attention-backend", "FLASH_ATTN")
+    trials = done.document["trials"]
+    asked = [t for t in trials if t["configuration"].get("attention_backend", "FLASH_ATTN") == "FLASH_ATTN"]
+    assert [t["effective"] for t in asked] == [{"attention_backend": "CPU_ATTN"}] * len(asked)
+    assert trials[0] in asked, "also of the trial that was made before the factors were known"
+    findings = (engines.workshop.investigation("vllm-m") / "FINDINGS.md").read_text()
+    assert "Asked for, not in effect: --attention-backend FLASH_ATTN: CPU_ATTN was in effect" in findings
+    assert done.document["status"] == "elsewhere"
 
 
 def test_variables_and_a_shell_before_the_command_are_seen_through(engines: Engines) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import select
@@ -689,7 +690,7 @@ def _open_files(pid: int) -> list[str]:
     return targets
 
 
-# --- shared memory ---------------------------------------------------------------------------------------------------
+# --- what a dead engine leaves ---------------------------------------------------------------------------------------
 
 
 def shm_names() -> list[str]:
@@ -724,24 +725,76 @@ def _shm_mapped(pid: int) -> int:
     return sum(int(end, 16) - int(begin, 16) for begin, end in spans)
 
 
+def held_shm(pid: int) -> set[str]:
+    """The files in /dev/shm that a process has open or mapped."""
+    found = {target for target in _open_files(pid) if target.startswith("/dev/shm/")}
+    try:
+        maps = _text("/proc/%d/maps" % pid, 1 << 24)
+    except OSError:
+        return found
+    return found | {line[line.index("/dev/shm/") :] for line in maps.splitlines() if "/dev/shm/" in line}
+
+
 def orphaned_shm(before: Iterable[str]) -> list[str]:
     """Files in /dev/shm that came since, are ours and are open or mapped by nobody: memory lost until a reboot."""
     new = {"/dev/shm/" + name for name in set(shm_names()) - set(before)}
-    ours = set()
-    for path in new:
-        try:
-            if os.lstat(path).st_uid == os.getuid():
-                ours.add(path)
-        except OSError:
-            continue
+    ours = {path for path in new if _file(path)[0] == os.getuid()}
     for pid in all_processes() if ours else ():
-        ours.difference_update(_open_files(pid))
-        try:
-            maps = _text("/proc/%d/maps" % pid, 1 << 24)
-        except OSError:
-            continue
-        ours.difference_update({path for path in ours if path in maps})
+        ours -= held_shm(pid)
     return sorted(ours)
+
+
+def remove_shm(before: Iterable[str], seen: dict[str, int]) -> list[str]:
+    """Removes the orphans that are the trial's: a process of it was seen to hold this very file (path, inode)."""
+    removed = []
+    for path in orphaned_shm(before):
+        if path in seen and _file(path)[1] == seen[path]:
+            with suppress(OSError):
+                os.unlink(path)
+                removed.append(path)
+    return removed
+
+
+def _file(path: str) -> tuple[int, int]:
+    """Owner and inode; (-1, -1) where there is nothing."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return -1, -1
+    return found.st_uid, found.st_ino
+
+
+LONGEST_TMP = 70  # the path of a socket has 107 bytes, and engines name theirs by 36
+
+
+def tmp_path(env: dict[str, str], token: str) -> str | None:
+    """A folder for the trial's temporary files, where the engine would have put them; None where there can be none.
+
+    Where the folder that is given is too long for sockets, that is how the deployment is, and it stays. Where only ours
+    would be, the usual one has to do.
+    """
+    given = env.get("TMPDIR") or "/tmp"
+    name = tmp_name(token)
+    if len(given) > LONGEST_TMP or not os.path.isdir(given):
+        return None
+    return next((path for path in (os.path.join(given, name), "/tmp/" + name) if len(path) <= LONGEST_TMP), None)
+
+
+def tmp_name(token: str) -> str:
+    return "ruleout-" + re.sub(r"\W", "", token)[:16]
+
+
+def remove_tmp(path: str | None, token: object) -> None:
+    """Sockets, pipes and files of a dead engine; the folder is known by its name to be the trial's."""
+    named = path is not None and isinstance(token, str) and os.path.basename(path) == tmp_name(token)
+    if path is None or not named or _file(path)[0] != os.getuid():
+        return
+    try:
+        os.rmdir(path)
+    except OSError:
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
 
 
 # --- accelerators ----------------------------------------------------------------------------------------------------
@@ -1064,6 +1117,9 @@ class Agent:
         self.cgroup_before: Json = {}
         self.kernel_log: KernelLog | None = None
         self.failed = self.examined = False  # an answer was none; what may be wrong was looked at
+        self.shm_before, self.shm_seen = shm_names(), dict[str, int]()
+        self.shm_looked, self.shm_due = frozenset[str](), 0.0
+        self.tmp: str | None = None
         self.reason = ""
         self.poll = select.poll()
         self.wake_read, self.wake_write = os.pipe()
@@ -1131,6 +1187,7 @@ class Agent:
         self.kernel_log = KernelLog(lambda: self._run(["dmesg"], time.monotonic() + 2.0))
         with suppress(OSError):
             self.cgroup_before = cgroup_memory()
+        self._make_tmp()
         self.log = EngineLog(os.path.join(trial["spool"], "server.log"), trial["ready"]["log"])
         self.log_reported = self.log.size
         try:
@@ -1201,6 +1258,22 @@ class Agent:
         )
         return found
 
+    def _make_tmp(self) -> None:
+        """A folder for temporary files that goes with the trial. What torch keeps there between starts stays."""
+        path = tmp_path(self.env, self.trial["token"])
+        if path is None:
+            return
+        self.emit("tmp", path=path)  # first: whoever reaps has to know
+        try:
+            os.mkdir(path, 0o700)
+        except OSError:
+            return
+        import getpass
+
+        kept = os.path.join(self.env.get("TMPDIR") or "/tmp", "torchinductor_" + re.sub(r"\W", "_", getpass.getuser()))
+        self.tmp = self.env["TMPDIR"] = path
+        self.env.setdefault("TORCHINDUCTOR_CACHE_DIR", kept)
+
     def _claim_port(self) -> int | None:
         port, host = self.trial["port"], self.trial["host"]
         try:
@@ -1234,6 +1307,7 @@ class Agent:
                 self._check_lease(now)
                 self._check_limits(now)
                 self._watch_tree(now)
+                self._watch_shm(now)
                 self._wait(TICK_S)
         except Over as over:
             return over
@@ -1320,6 +1394,18 @@ class Agent:
         self.tree_every = min(TREE_AT_MOST_S, self.tree_every * 1.5) if changed else TREE_EVERY_S
         took = time.monotonic() - now
         self.tree_due = now + max(self.tree_every, 10 * took)
+
+    def _watch_shm(self, now: float) -> None:
+        """New shared memory is laid to the trial as soon as a process of it holds it; others' is looked at rarely."""
+        new = frozenset(shm_names()).difference(self.shm_before, map(os.path.basename, self.shm_seen))
+        if not new or (new == self.shm_looked and now < self.shm_due):
+            return
+        self.shm_looked, self.shm_due = new, now + TREE_AT_MOST_S
+        held = set[str]().union(*(held_shm(process.pid) for process in self._living()))
+        found = {path: _file(path)[1] for path in held if os.path.basename(path) in new}
+        if found:
+            self.shm_seen.update(found)
+            self.emit("shm", files=found)
 
     def _record_tree(self, processes: list[Process]) -> bool:
         tree = [process.summary() for process in processes]
@@ -1581,25 +1667,36 @@ class Agent:
     def _stop(self) -> None:
         if self.pid is None:
             return
+        self._watch_shm(math.inf)
         self.emit("stopped", signals=stop_tree(self._living, self._grace_s, self._wait))
         self._reap_children()
 
     def _prove(self) -> None:
         """What is left, normally nothing: processes, the port, shared memory."""
         if self.pid is None:
+            remove_tmp(self.tmp, self.trial["token"])
             return
         if self.log is not None and os.fstat(self.log.fd).st_size != self.log_reported:
             self.emit("log", bytes=os.fstat(self.log.fd).st_size)
         left = self._living()
-        _emit_left_over(self.emit, left, self.trial["host"], self.port, self.shm_before)
+        removed = remove_shm(self.shm_before, self.shm_seen)
+        if not left:
+            remove_tmp(self.tmp, self.trial["token"])
+        _emit_left_over(self.emit, left, self.trial["host"], self.port, self.shm_before, removed)
 
 
 def _emit_left_over(
-    emit: Callable[..., None], left: list[Process], host: str, port: int | None, shm_before: Iterable[str] | None
+    emit: Callable[..., None],
+    left: list[Process],
+    host: str,
+    port: int | None,
+    shm_before: Iterable[str] | None,
+    removed: list[str],
 ) -> None:
     processes = [{**process.summary(), "state": process.state} for process in left]
     free = None if port is None else bind_trouble(host, port) is None
-    emit("left_over", processes=processes, port_free=free, shm=[] if shm_before is None else orphaned_shm(shm_before))
+    shm = [] if shm_before is None else orphaned_shm(shm_before)
+    emit("left_over", processes=processes, port_free=free, shm=shm, shm_removed=removed)
 
 
 def _become_subreaper() -> bool | str:
@@ -1675,11 +1772,18 @@ class Remains:
         self.events = read_events(self.path)
         self.agent = self._last("agent")
         self.started = self._last("started")
+        self.tmp = (self._last("tmp") or {}).get("path")
         self.ended = self._last("end") is not None
         self.same_boot = self.agent is None or self.agent.get("boot_id") == boot_id()
 
     def _last(self, kind: str) -> Json | None:
         return next((event for event in reversed(self.events) if event["kind"] == kind), None)
+
+    def shm(self) -> dict[str, int]:
+        """The files in /dev/shm that processes of the trial were seen to hold, with their inodes."""
+        return {
+            path: inode for event in self.events if event["kind"] == "shm" for path, inode in event["files"].items()
+        }
 
     def recorded(self) -> dict[tuple[int, int], int]:
         """Each process the agent wrote down, and its session."""
@@ -1750,7 +1854,11 @@ def reap(spool: str) -> int:
     started, trial = remains.started or {}, remains.trial if isinstance(remains.trial, dict) else {}
     shm_before = remains.agent.get("shm") if remains.agent is not None and remains.same_boot else None
     host = trial.get("host") or DEFAULTS["host"]
-    _emit_left_over(journal.emit, remains.living(), host, started.get("port"), shm_before)
+    removed = [] if shm_before is None else remove_shm(shm_before, remains.shm())
+    left = remains.living()
+    if not left:
+        remove_tmp(remains.tmp, trial.get("token"))
+    _emit_left_over(journal.emit, left, host, started.get("port"), shm_before, removed)
     if not remains.ended:
         why = "the agent died before its end" if remains.same_boot else "the machine was restarted during the trial"
         journal.emit("end", reason="reaped", detail=why if remains.agent else "the agent never wrote anything")

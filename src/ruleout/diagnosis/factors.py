@@ -1,8 +1,8 @@
 """From suspects to factors: what a log makes likely is asked first, and nothing is believed for it.
 
 A factor belongs to a component by the words of its flag, variable or name, which engines choose alike. A suspect's
-probability is shared by the factors that its fix sets or that belong to its component; what falls to no factor (a
-checkpoint, a driver, what nobody explained) favours none of them.
+probability is shared by the factors that its fix sets, that its lines name or that belong to its component; what falls
+to no factor (a checkpoint, a driver, what nobody explained) favours none of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS: tuple[tuple[str, Component], ...] = (
     (r"graph|eager|compile|inductor", C.CUDA_GRAPH),
     (r"tokenizer|chat_template|parser", C.TOKENIZER_TEMPLATE),
     (r"sampl|grammar|guided|structured|temperature|penalt", C.SAMPLING),
-    (r"mem|max_model_len|context|offload|swap|utili[sz]ation", C.MEMORY),
+    (r"mem|kv_?cache_?(?:space|bytes)|max_model_len|context|offload|swap|utili[sz]ation", C.MEMORY),
     (r"chunk|radix|prefix|overlap|schedul|batch|num_seqs|async|preempt|concurren|running_req|disagg", C.SCHEDULER),
     (r"load_format|checkpoint|weight|revision|(?:^|_)model(?:_path|_dir)?$", C.WEIGHTS_CHECKPOINT),
     (r"transformers", C.TRANSFORMERS_VERSION),
@@ -40,7 +40,7 @@ _ALSO: dict[Component, frozenset[Component]] = {
 }
 """A component that no setting stands for, and those whose settings choose other kernels instead."""
 FIXED = 0.5
-"""The share of a suspect's probability that goes to the factors its fix sets, where there are any."""
+"""The share of a suspect's probability that goes to the factors its fix sets or its lines name, where there are any."""
 
 
 def component_of(factor: Factor) -> Component | None:
@@ -65,7 +65,7 @@ def priors(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> dict[str, 
     for suspect in suspects:
         own = {suspect.component} | _ALSO.get(suspect.component, frozenset())
         belonging = [name for name, component in components.items() if component in own]
-        fixed = [factor.name for factor in real if _sets(suspect, factor)]
+        fixed = [factor.name for factor in real if _sets(suspect, factor) or _named(suspect, factor)]
         _share(told, fixed, suspect.probability * (FIXED if belonging else 1.0))
         _share(told, belonging, suspect.probability * (1.0 - FIXED if fixed else 1.0))
     if not any(told.values()):
@@ -76,12 +76,14 @@ def priors(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> dict[str, 
 
 
 def spoken_of(suspects: Iterable[Suspect], factor: Factor) -> float:
-    """The probability of the suspects that speak of a factor, by its component or since their fix sets it."""
+    """The probability of the suspects that speak of a factor, by its component, or since their fix or lines name it."""
     component = component_of(factor)
     return sum(
         suspect.probability
         for suspect in suspects
-        if _sets(suspect, factor) or component in {suspect.component} | _ALSO.get(suspect.component, frozenset())
+        if _sets(suspect, factor)
+        or _named(suspect, factor)
+        or component in {suspect.component} | _ALSO.get(suspect.component, frozenset())
     )
 
 
@@ -94,3 +96,9 @@ def _sets(suspect: Suspect, factor: Factor) -> bool:
     """The suspect's fix sets this factor's flag or variable."""
     fixed = suspect.fix.get("set")
     return bool(factor.target) and isinstance(fixed, dict) and factor.target in fixed
+
+
+def _named(suspect: Suspect, factor: Factor) -> bool:
+    """A line that speaks for the suspect names this factor's flag or variable."""
+    word = re.compile(rf"(?<![\w-]){re.escape(factor.target)}(?![\w-])") if factor.target else None
+    return word is not None and any(word.search(line.text) for line in suspect.evidence)

@@ -16,11 +16,14 @@ from ruleout.diagnosis.factors import priors, spoken_of
 from ruleout.diagnosis.ran import in_effect
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
-from ruleout.investigation.givens import LEAST, MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.investigation.givens import MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.investigation.sizes import LEAST
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClass, Mechanism, Stage, arguments
 from ruleout.model.diagnosis import Suspect
 
 MOST, MOST_OF_REFUSAL = 8, 3
+SURE = 0.8
+"""With so much for one suspect, the log says why it failed, and what it does not speak of is left alone."""
 OPEN = 0.3
 """With so much unexplained, the log speaks for nothing in particular."""
 DECIDED = 0.5
@@ -31,6 +34,7 @@ REFUSALS = frozenset(
 """Classes that say why a start was refused."""
 _NO_NAMES = frozenset({ABSENT, PRESENT, UNSET, "auto", "none", "default", "on", "off"})
 _NUMBER = re.compile(r"[\d.,eE+-]+").fullmatch
+_SERVING = frozenset({Stage.READY, Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY, Stage.SHUTDOWN, Stage.UNKNOWN})
 _EARLY = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG})
 
 
@@ -45,7 +49,7 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
     refused = diagnosis is not None and refusal(diagnosis)
     choices: dict[tuple[Mechanism, str], Choice] = {}
     for choice in (
-        *given(found, catalogue, suspects),
+        *given(found, catalogue, diagnosis),
         *(_proposed(found, diagnosis, {o.flag for o in catalogue if not o.matters}) if diagnosis else ()),
         *_offered(diagnosis, catalogue),
     ):
@@ -58,11 +62,14 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
 
 
 def refusal(diagnosis: Diagnosis) -> bool:
-    """Whether the start was refused for a reason that the log names: the same will happen every time."""
+    """Whether the start, or the first request, was refused for a reason that the log names: it will be every time."""
     if diagnosis.failure is None or not diagnosis.suspects:
         return False
-    early = diagnosis.failure.class_ in REFUSALS or diagnosis.stage in _EARLY
-    return early and diagnosis.suspects[0].probability >= DECIDED
+    surely, class_ = diagnosis.suspects[0].probability, diagnosis.failure.class_
+    if class_ in REFUSALS or diagnosis.stage in _EARLY:
+        return surely >= DECIDED
+    told = diagnosis.stage not in _SERVING or class_ is FailureClass.INCOMPATIBLE_CONFIG_ASSERT
+    return told and surely >= SURE
 
 
 def _worth(choice: Choice, diagnosis: Diagnosis | None, refused: bool) -> bool:
@@ -129,6 +136,7 @@ def _told(suspect: Suspect) -> str:
 
 
 def _merged(one: Factor, other: Factor) -> Factor:
-    """The first with the levels of both. A list of sizes stays as it is."""
-    levels = one.levels if one.ordered else tuple(dict.fromkeys([*one.levels, *other.levels]))
-    return replace(one, levels=levels[:MOST_LEVELS])
+    """The first with the levels of both. A row of sizes stays as it is."""
+    if one.ordered:
+        return one
+    return replace(one, levels=tuple(dict.fromkeys([*one.levels, *other.levels]))[:MOST_LEVELS])

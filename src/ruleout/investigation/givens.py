@@ -1,22 +1,19 @@
 """What a command sets by hand, as factors: it is what differs from a usual start, so it is suspected first.
 
-What says which deployment it is (the model, its names, ports, parallel sizes, paths) is never varied. Where memory is
-suspected, a size is tried at its half and less: the largest that works is worth knowing.
+What says which deployment it is (the model, its names, ports, parallel sizes, paths) is never varied.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
-from ruleout.model import ABSENT, PRESENT, UNSET, Component, Factor, Mechanism, arguments
-from ruleout.model.diagnosis import Suspect
+from ruleout.investigation.sizes import sized
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism, arguments
 
-LEAST = 0.05
-"""A factor of which suspects of less than this speak is not worth a trial by itself."""
 MOST_LEVELS = 5
 _IDENTITY = re.compile(
     r"--(?:model(?:[-_](?:path|tag))?|force-model|served[-_]model[-_]name|alias|tokenizer.*|.*revision|trust[-_]remote[-_]code"
@@ -27,9 +24,6 @@ _IDENTITY = re.compile(
 """Flags that say what is served, where and to whom: another value would be another deployment, not a trial of this."""
 _VARIABLES = re.compile(r"(?:NCCL|VLLM|SGLANG|TORCH|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM)_\w+")
 _LEFT_ALONE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
-_SIZES = re.compile(
-    r"(?i).*(?:space|mem|bytes|max[-_]model[-_]len|context|ctx[-_]size|utili[sz]ation|num[-_]seqs|tokens)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +35,18 @@ class Choice:
     given: bool = False
 
 
-def given(found: Recognised, catalogue: Sequence[Offer], suspects: Sequence[Suspect]) -> Iterator[Choice]:
+def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | None) -> Iterator[Choice]:
     """The flags and the variables that the command sets, in its order."""
     offers = {offer.flag: offer for offer in catalogue}
     for flag, value in _flags(found.given, offers).items():
         offer = offers.get(flag)
         level = PRESENT if value is None else value
         factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
-        yield Choice(_sized(factor, suspects), "given in the command", given=True)
+        yield from _choice(factor, diagnosis, "given in the command")
     for name, value in found.env.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
             factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
-            yield Choice(_sized(factor, suspects), "given in the environment", given=True)
+            yield from _choice(factor, diagnosis, "given in the environment")
 
 
 def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | None]:
@@ -70,16 +64,11 @@ def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | No
     return found
 
 
-def _sized(factor: Factor, suspects: Sequence[Suspect]) -> Factor:
-    """Where memory is suspected, a size is tried at its half and less: the largest that works is worth knowing."""
-    memory = sum(suspect.probability for suspect in suspects if suspect.component is Component.MEMORY)
-    if memory < LEAST or not _SIZES.match(factor.target) or not re.fullmatch(r"\d+(?:\.\d+)?", factor.baseline):
-        return factor
-    size = float(factor.baseline)
-    whole = "." not in factor.baseline
-    smaller = [size / part for part in ((2, 4, 8, 16) if whole else (1.25, 1.6, 2.5))]
-    levels = [str(int(s)) if whole else f"{s:.2f}".rstrip("0").rstrip(".") for s in smaller if s >= 1 or not whole]
-    return replace(factor, levels=tuple(dict.fromkeys([factor.baseline, *levels])), ordered=True) if levels else factor
+def _choice(factor: Factor, diagnosis: Diagnosis | None, why: str) -> Iterator[Choice]:
+    suspects = diagnosis.suspects if diagnosis else ()
+    if (worth := sized(factor, suspects, failed=diagnosis is not None)) is not None:
+        searched = "; the largest that works is looked for" if worth.ordered else ""
+        yield Choice(worth, why + searched, given=True)
 
 
 def worth_of(offer: Offer) -> list[str]:

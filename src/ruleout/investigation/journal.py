@@ -137,6 +137,10 @@ class Journal:
         """The factors were chosen; earlier trials had all of them at their baseline."""
         self.add("chosen", text=case_text, why=dict(why))
 
+    def in_effect(self, number: int, effective: Mapping[str, str]) -> None:
+        """What an engine replaced in an earlier trial, of factors that were not known then."""
+        self.add("effective", number, effective=dict(effective))
+
     def suspected(self, found: Suspicion) -> None:
         """What the baseline's log makes likely: once, so that the plan stays a function of the journal."""
         self.add("suspicion", suspicion=to_json(found))
@@ -219,5 +223,7 @@ class Journal:
                 plan.why,
                 plan.instruments,
             )
+        elif kind == "effective" and trial is not None and (judged := self._trials[trial].outcome) is not None:
+            self._trials[trial] = replace(self._trials[trial], outcome=replace(judged, effective=body["effective"]))
         elif kind == "marked" and trial is not None:
             self._trials[trial] = replace(self._trials[trial], outcome=from_json(Outcome, body["outcome"]))

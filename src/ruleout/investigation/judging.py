@@ -31,6 +31,9 @@ def judge(target: Failure | None, run: Run, wanted: Target | None = None) -> Out
         return Outcome(OutcomeKind.REPRODUCED, run.reached, "the failure to explain", failure)
     if similar(failure, target) and same_exposure(failure, target):
         return Outcome(OutcomeKind.REPRODUCED, run.reached, "the same failure at the same exposure", failure)
+    if similar(failure, target) and not failure.exposure.step:
+        reason = f"the same message in {failure.exposure.stage}, where it may be another failure"
+        return Outcome(OutcomeKind.OTHER, run.reached, reason, failure)
     if exposure_over(target, run):
         reason = f"another failure ({failure.class_}), after the target's exposure was over"
         return Outcome(OutcomeKind.CLEAN, run.reached, reason, failure)
@@ -44,9 +47,15 @@ def fits(failure: Failure, wanted: Target) -> bool:
 
 
 def same_exposure(failure: Failure, target: Failure) -> bool:
-    """The same stage; or both in answer to the same probe step, where prefill and decode cannot always be told."""
+    """The same stage; or both in answer to the same probe step, where prefill and decode cannot always be told.
+
+    Of a start, also the same signature, which counts the stack: a setting may add or take away the lines by which the
+    log tells its stages.
+    """
     here, there = failure.exposure, target.exposure
-    return here.stage is there.stage or (here.step == there.step > 0)
+    if here.stage is there.stage:
+        return True
+    return here.step == there.step and (here.step > 0 or failure.signature == target.signature != "")
 
 
 def exposure_over(target: Failure, run: Run) -> bool:

@@ -18,9 +18,11 @@ from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.instruments import WATCHED, changes, instrument, offered, watched_baseline
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.launching import refuse_elsewhere
+from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.settings import read_settings, replaced
 from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
@@ -150,6 +152,10 @@ class Investigation:
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
+        for trial in self.journal.evidence:
+            read = read_settings(self.folder.path / trial.log)
+            if read is not None and (instead := replaced(self.case, trial.configuration, read.settings)):
+                self.journal.in_effect(trial.id, instead)
         self.journal.chose(text, {choice.factor.name: choice.why for choice in choices})
         self.conductor.case = self.case
         self.listener.chosen(self.case, choices)
@@ -193,7 +199,7 @@ class Investigation:
             return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))
         verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
         verdict = replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
-        return offered(self.case, verdict)
+        return limited(self.case, offered(self.case, verdict))
 
     def _smallest(self, budget: Budget, verdict: Verdict) -> Minimal:
         """The smallest command that still shows the target, each set of flags run as often as its rate asks for."""

@@ -12,6 +12,7 @@ from ruleout.investigation.byhand import Given
 from ruleout.investigation.casefile import parse_case, read_case
 from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
 from ruleout.investigation.journal import Journal
+from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
 from ruleout.investigation.suspecting import explained
@@ -153,4 +154,5 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
     found = journal.suspicion or Suspicion()
     assessment = assess(case, journal.evidence, priors=found.priors)
     verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
-    return replace(explained(case, verdict, found), trials=trials, installations=journal.installations)
+    verdict = replace(explained(case, verdict, found), trials=trials, installations=journal.installations)
+    return limited(case, verdict)

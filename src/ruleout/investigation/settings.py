@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ruleout.diagnosis.story.factors import values
-from ruleout.model import ABSENT, PRESENT, Case, ChosenBy, Diagnosis, Factor, Mechanism, Setting
+from ruleout.model import ABSENT, PRESENT, UNTOLD, Case, ChosenBy, Diagnosis, Factor, Mechanism, Setting
 from ruleout.model.spelling import plain
 from ruleout.reading.diagnose import Stream, read_facts
 
@@ -20,7 +20,6 @@ HEAD = 8 << 20
 """Bytes of a log in which settings are looked for: engines say them while they start."""
 OPEN = frozenset({ABSENT, PRESENT, "auto", "default", "none", ""})
 """Levels that leave the choice to the engine, or that are no value."""
-UNTOLD = "?"
 _MEASURED = re.compile(r"-?\d{4,}|-?\d*\.\d+")
 """Sizes and shares that an engine works out from the memory it finds: they differ from run to run."""
 

@@ -23,7 +23,7 @@ from ruleout.model.diagnosis import (
     Suspect,
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
-from ruleout.model.outcome import Evidence, Exposure, Failure, Observation, Outcome, Trial
+from ruleout.model.outcome import UNTOLD, Evidence, Exposure, Failure, Observation, Outcome, Trial
 from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
@@ -33,6 +33,7 @@ from ruleout.model.verdict import (
     Elsewhere,
     Hypothesis,
     Installation,
+    Limit,
     Masked,
     Minimal,
     NextStep,
@@ -60,6 +61,7 @@ __all__ = [
     "ABSENT",
     "PRESENT",
     "UNSET",
+    "UNTOLD",
     "Advice",
     "Assumption",
     "AssumptionSource",
@@ -88,6 +90,7 @@ __all__ = [
     "Hypothesis",
     "HypothesisStatus",
     "Installation",
+    "Limit",
     "LogOutcome",
     "LogSource",
     "LogWarning",

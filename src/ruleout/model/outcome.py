@@ -56,6 +56,10 @@ class Failure:
     consequences: tuple[Evidence, ...] = ()
 
 
+UNTOLD = "?"
+"""In effect instead of a level that was refused, where the log does not say what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What was seen of a failing trial besides its log and its answers, before it was stopped.

@@ -132,6 +132,23 @@ class Minimal:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """Of a factor whose levels have an order: the level nearest to the baseline that is clean, and the next that fails.
+
+    Attributes:
+        trial: in which `works` was clean; failed: in which `fails` showed the target.
+        untried: the levels between them.
+    """
+
+    factor: str
+    works: str
+    trial: int
+    fails: str
+    failed: int
+    untried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The case that the cause is in none of the factors."""
 
@@ -178,6 +195,7 @@ class Verdict:
         next: the steps that would decide what is left, with their price in minutes.
         minimal: the smallest command that fails, if it was asked for.
         installations: the environments that trials ran in.
+        limits: of causes whose levels have an order, between which of them it changes.
     """
 
     status: VerdictStatus
@@ -200,3 +218,4 @@ class Verdict:
     why: str = ""
     minimal: Minimal | None = None
     installations: tuple[Installation, ...] = ()
+    limits: tuple[Limit, ...] = ()

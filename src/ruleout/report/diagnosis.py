@@ -22,7 +22,7 @@ ENGINES = {
 _CLASSES = {
     FailureClass.DEVICE_SIDE_ASSERT: "device-side assert",
     FailureClass.NAN_INF: "NaN or infinity",
-    FailureClass.OOM: "out of GPU memory",
+    FailureClass.OOM: "out of memory",
     FailureClass.HOST_OOM_KILL: "killed for want of host memory",
     FailureClass.UNSUPPORTED_ARCH: "unsupported architecture",
     FailureClass.INCOMPATIBLE_CONFIG_ASSERT: "incompatible configuration",

@@ -91,6 +91,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
             yield f"- {name}: {words.trials(ids)}"
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
+    for limit in verdict.limits:
+        yield f"- It works up to: {words.limit(case, limit)}"
     for workaround in verdict.workarounds:
         yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
     if verdict.minimal is not None:
@@ -141,6 +143,7 @@ def _ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
 
 
 def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
+    yield from (f"- Asked for, not in effect: {told}" for told in words.replaced(case, verdict.trials))
     for masked in verdict.masked:
         changed = words.changes(masked.configuration, case.baseline)
         yield f"- Masked: {changed} failed otherwise (`{_code(masked.failure)}`, trial {masked.trial})"

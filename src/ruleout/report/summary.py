@@ -72,12 +72,16 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
+    for limit in verdict.limits:
+        yield "It works up to", words.limit(case, limit)
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.minimal is not None:
         needed = f"each of its {words.count(len(verdict.minimal.needed), 'flag')} is needed"
         proven = needed if verdict.minimal.complete else "not every flag was taken off by itself"
         yield "Smallest command", f"{' '.join(verdict.minimal.command)}   ({proven})"
+    for told in words.replaced(case, verdict.trials):
+        yield "Asked for, not in effect", told
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
     if verdict.not_ruled_out:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 
 from ruleout.model import (
     PRESENT,
+    UNTOLD,
     Case,
     Cause,
     Configuration,
@@ -13,6 +15,7 @@ from ruleout.model import (
     Factor,
     Failure,
     Installation,
+    Limit,
     Mechanism,
     Outcome,
     OutcomeKind,
@@ -22,6 +25,9 @@ from ruleout.model import (
     arguments,
 )
 from ruleout.model.configuration import shown
+
+LONG = 12
+"""Levels of a factor that are listed one by one."""
 
 
 def percent(probability: float) -> str:
@@ -48,7 +54,11 @@ def changes(configuration: Configuration, baseline: Configuration) -> str:
 
 
 def factor(varied: Factor) -> str:
-    """A factor with its levels, the failing deployment's with a star."""
+    """A factor with its levels, the failing deployment's with a star; of a long row in order, its ends."""
+    if varied.ordered and len(varied.levels) > LONG:
+        first, *_, last = varied.levels
+        row = f"{varied.baseline}*, {count(len(varied.levels), 'level')} in order from {first} to {last}"
+        return f"{varied.name}: {row}{'  (proxy)' if varied.proxy else ''}"
     levels = ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
     return f"{varied.name}: {levels}{'  (proxy)' if varied.proxy else ''}"
 
@@ -74,6 +84,19 @@ def step(case: Case, change: Configuration) -> str:
     if any(name in change for name in (f.name for f in case.factors)) or not change:
         return changes(change.difference({}), case.baseline)
     return typed(change)
+
+
+def replaced(case: Case, tried: Sequence[Trial]) -> Iterator[str]:
+    """What was asked for and not in effect, as a person types it, and what was in effect instead, with the trials."""
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for trial in tried:
+        for name, instead in (trial.outcome.effective if trial.outcome else {}).items():
+            found.setdefault((name, trial.configuration.get(name, ""), instead), []).append(trial.id)
+    for (name, asked, instead), ids in found.items():
+        known = next((f for f in case.factors if f.name == name), None)
+        typed = on_command(known, asked) if known else f"{name}={asked}"
+        other = instead if instead != UNTOLD else "another, which the log does not name,"
+        yield f"{typed}: {other} was in effect ({trials(ids)})"
 
 
 def cause(one: Cause) -> str:
@@ -156,6 +179,14 @@ def on_command(factor: Factor, level: str) -> str:
     if factor.mechanism is Mechanism.ENV:
         return f"{factor.target} unset" if level == "unset" else f"{factor.target}={shlex.quote(level)}"
     return f"{factor.name}={shown(level)}"
+
+
+def limit(case: Case, found: Limit) -> str:
+    """How far it works, as a person types it, and what was not tried before the next level that fails."""
+    varied = case.factor(found.factor)
+    between = f"; not tried in between: {', '.join(found.untried)}" if found.untried else ""
+    works, fails = on_command(varied, found.works), on_command(varied, found.fails)
+    return f"{works} is clean (trial {found.trial}), {fails} fails (trial {found.failed}){between}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:

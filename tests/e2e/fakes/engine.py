@@ -2,8 +2,9 @@
 
     engine.py NAME PLAN [the engine's command line]...
 
-The plan has `faults`: flags and variables with their levels, and `how`: `refused` (an unsupported model, in loading),
-`oom` (the KV cache does not fit), `dies` (the first request kills the core) or `empty` (200 without text).
+The plan has `faults`: flags and variables with their levels (or `{"above": N}`), and `how`: `refused` (an unsupported
+model, in loading), `oom` (the KV cache does not fit), `dies` (the first request kills the core) or `empty` (200 without
+text).
 """
 
 from __future__ import annotations
@@ -64,9 +65,15 @@ def fault() -> str:
     here = {**dict.fromkeys(plan.get("variables", ()), "unset"), **os.environ, **flags()}
     for one in plan.get("faults", ()):
         when = {k: v for k, v in one.items() if k != "how"}
-        if all(here.get(k, "absent") in (v if isinstance(v, list) else [v]) for k, v in when.items()):
+        if all(meets(here.get(k, "absent"), v) for k, v in when.items()):
             return str(one["how"])
     return ""
+
+
+def meets(level: str, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return level.isdecimal() and int(level) > wanted["above"]
+    return level in (wanted if isinstance(wanted, list) else [wanted])
 
 
 def crash(error: str, *frames: str) -> None:
@@ -85,6 +92,8 @@ def start_vllm() -> None:
     config = f"model='m', dtype=torch.{dtype}, max_seq_len=512, tensor_parallel_size=1, device_config=cpu"
     say(f"Initializing a V1 LLM engine (v0.32.0+cpu) with config: {config}", "EngineCore")
     say("Starting to load model m...", "Worker")
+    if given.get("attention_backend", "CPU_ATTN") != "CPU_ATTN":
+        say(f"Cannot use AttentionBackendEnum.{given['attention_backend']} backend on CPU.", "Worker")
     if fault() == "refused":
         crash(
             "NotImplementedError: Sparse Attention is not supported on CPU.",

@@ -29,6 +29,7 @@ def test_a_job_that_ends_well_is_done_and_its_events_come_in_order(trial: Trial)
         del os.environ["C"]
     assert [event["kind"] for event in events if event["kind"] not in ("processes", "log")] == [
         "agent",
+        "tmp",
         "started",
         "exit",
         "stopped",

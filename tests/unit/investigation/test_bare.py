@@ -60,11 +60,11 @@ def test_without_a_command_there_is_nothing_to_investigate() -> None:
 
 
 def test_what_the_command_sets_is_varied_to_its_absence_and_to_what_else_is_worth_a_trial(tmp_path: Path) -> None:
-    case = failed("vllm serve m --dtype float32 --swap-space=4 --enforce-eager", tmp_path, CPU)
+    case = failed("vllm serve m --dtype float32 --block-size=16 --enforce-eager", tmp_path, CPU)
     assert levels(case)["dtype"] == ("float32", "absent", "bfloat16")
-    assert levels(case)["swap_space"] == ("4", "absent")
+    assert levels(case)["block_size"] == ("16", "absent")
     assert levels(case)["enforce_eager"] == ("present", "absent")
-    assert list(levels(case))[:3] == ["dtype", "swap_space", "enforce_eager"]
+    assert list(levels(case))[:3] == ["dtype", "block_size", "enforce_eager"]
     assert len(case.factors) <= 8
 
 
@@ -113,12 +113,31 @@ def test_what_the_log_speaks_for_is_offered_first(tmp_path: Path) -> None:
     assert not {"moe_backend", "disable_custom_all_reduce"} & set(levels(case))  # no experts, one rank
 
 
-def test_where_memory_is_suspected_sizes_are_halved(tmp_path: Path) -> None:
+def test_where_memory_is_suspected_the_largest_size_that_works_is_searched_for(tmp_path: Path) -> None:
     error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
     case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-model-len 4096", tmp_path, GPU, error)
-    assert levels(case)["max_model_len"] == ("4096", "2048", "1024", "512", "256")
-    assert levels(case)["vllm_cpu_kvcache_space"] == ("40", "20", "10", "5", "2")
+    assert levels(case)["max_model_len"][:4] == ("4096", "4000", "3550", "3150")
+    assert levels(case)["vllm_cpu_kvcache_space"][:4] == ("40", "36", "32", "28")
+    assert levels(case)["vllm_cpu_kvcache_space"][-2:] == ("2", "1")
     assert case.factor("max_model_len").ordered
+
+
+def test_a_start_that_says_why_it_failed_is_searched_in_that_alone(tmp_path: Path) -> None:
+    error = (
+        "ValueError: Available memory on node 0 (7.5/9.25 GiB) on kv cache allocation is less than requested memory "
+        "for kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or reduce memory used by others."
+    )
+    command = "VLLM_CPU_KVCACHE_SPACE=64 vllm serve m --max-model-len 512 --dtype float32 --enforce-eager"
+    case = failed(command, tmp_path, CPU, "Starting to load model m", error)
+    assert list(levels(case)) == ["vllm_cpu_kvcache_space", "max_model_len"]
+    assert case.factor("vllm_cpu_kvcache_space").ordered
+    assert levels(case)["max_model_len"] == ("512", "absent"), "the log names another size"
+
+
+def test_where_memory_is_not_suspected_what_sets_it_apart_is_left_alone(tmp_path: Path) -> None:
+    case = failed("VLLM_CPU_KVCACHE_SPACE=40 vllm serve m --max-num-seqs 8", tmp_path, GPU, GRAPHS)
+    assert "vllm_cpu_kvcache_space" not in levels(case)
+    assert levels(case)["max_num_seqs"] == ("8", "absent")
 
 
 def test_without_a_log_the_flags_and_what_usually_matters_are_offered() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ruleout.investigation.judging import judge
@@ -96,6 +98,16 @@ def test_of_an_asynchronous_error_only_the_assertion_counts() -> None:
 
 def test_the_same_failure_at_another_exposure_is_not_it() -> None:
     assert judged(failure(DECODE, 1), failure(LOAD), LOAD) is OutcomeKind.OTHER
+
+
+@pytest.mark.parametrize(
+    ("signature", "kind"), [("5f2c", OutcomeKind.REPRODUCED), ("9a01", OutcomeKind.OTHER)], ids=["same", "another"]
+)
+def test_of_a_start_the_same_message_is_no_pass_in_whatever_stage_and_the_same_stack_is_the_same_failure(
+    signature: str, kind: OutcomeKind
+) -> None:
+    target = replace(failure(LOAD), signature="5f2c")
+    assert judged(target, replace(failure(CACHE), signature=signature), LOAD, CACHE) is kind
 
 
 def test_nothing_failed_is_clean() -> None:

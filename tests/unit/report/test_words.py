@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.samples import CASE, FAILURE, ISOLATED, MASK, MASKED
 
-from ruleout.model import Configuration, Factor, Mechanism
+from ruleout.model import Configuration, Factor, Limit, Mechanism, Outcome, OutcomeKind, Stage, Trial
 from ruleout.report import words
 
 
@@ -87,3 +87,27 @@ def test_a_workaround_is_told_as_a_person_types_it() -> None:
 
 def test_the_minutes_of_all_trials_are_added_up() -> None:
     assert words.total(ISOLATED) == pytest.approx(5 * 12.1 + 0.5)
+
+
+def test_what_was_asked_for_and_not_in_effect_is_told_once_with_its_trials() -> None:
+    def tried(number: int, level: str, instead: str) -> Trial:
+        outcome = Outcome(OutcomeKind.CLEAN, Stage.DECODE, "", effective={"kv_cache_dtype": instead})
+        return Trial(number, CASE.baseline.moved({"kv_cache_dtype": level}), "", outcome)
+
+    told = [tried(1, "bf16", "fp8_e4m3"), tried(2, "bf16", "fp8_e4m3"), tried(4, "fp8_e4m3", "?")]
+    assert list(words.replaced(CASE, told)) == [
+        "--kv-cache-dtype bf16: fp8_e4m3 was in effect (trials 1, 2)",
+        "--kv-cache-dtype fp8_e4m3: another, which the log does not name, was in effect (trial 4)",
+    ]
+
+
+def test_a_limit_says_how_sure_it_is() -> None:
+    known = Limit("kv_cache_dtype", "bf16", 4, "auto", 1)
+    assert words.limit(CASE, known) == "--kv-cache-dtype bf16 is clean (trial 4), --kv-cache-dtype auto fails (trial 1)"
+    gap = Limit("kv_cache_dtype", "fp8_e4m3", 4, "auto", 1, ("bf16",))
+    assert words.limit(CASE, gap).endswith("fails (trial 1); not tried in between: bf16")
+
+
+def test_a_long_row_of_levels_is_told_by_its_ends() -> None:
+    row = Factor("size", Mechanism.FLAG, "--size", tuple(map(str, range(40, 0, -1))), "40", ordered=True)
+    assert words.factor(row) == "size: 40*, 40 levels in order from 40 to 1"

@@ -37,7 +37,7 @@ VLLM = Format(
         ),
         (Stage.KV_CACHE_ALLOC, r"KV cache memory: |KV cache size: |Explicitly set .* for KV cache|KV cache layout"),
         (Stage.CUDA_GRAPH_CAPTURE, r"Capturing (?:CUDA|cudagraph)|Graph capturing|Profiling CUDA graph memory"),
-        (Stage.WARMUP, r"[Ww]arming up (?:kernels|sampler)|[Kk]ernel warmup"),
+        (Stage.WARMUP, r"[Ww]arming up (?:kernels|sampler)|(?:[^T] |[^ ])[Kk]ernel warmup"),
         (Stage.READY, r"Application startup complete"),
         (Stage.PREFILL, r"Received request|Running: [1-9]\d* reqs|Added request"),
         (Stage.DECODE, r"\"POST /v1/[\w/]+ HTTP/[\d.]+\" (?:200|400)|Avg generation throughput: (?:[1-9]|0\.[1-9])"),
@@ -62,7 +62,10 @@ VLLM = Format(
         resolved(r"Using (?P<kv_cache_dtype>fp8\w*) data type to store kv cache"),
         resolved(r"(?:Downcasting|Upcasting|Casting) torch\.\w+ to torch\.(?P<dtype>\w+)", by_engine=False),
         resolved(r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d+)"),
-        fixed(r"Cannot use \S+ backend on", attention_backend=None),
+        # The platform of CPUs has one attention backend, and names another one (for MLA) in the next line:
+        # vllm/platforms/cpu.py in https://github.com/vllm-project/vllm.
+        fixed(r"Cannot use \S+ backend on CPU", attention_backend="CPU_ATTN"),
+        fixed(r"Cannot use \S+ backend on (?:[^C]|C[^P])", attention_backend=None),
         fixed(
             r"forcing chunked prefill and prefix caching to be disabled",
             enable_chunked_prefill="False",

@@ -1,0 +1,71 @@
+"""How far it works, of a cause whose levels have an order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ruleout.investigation.limits import limited
+from ruleout.model import (
+    Carrier,
+    Case,
+    Configuration,
+    Factor,
+    Limit,
+    Mechanism,
+    Outcome,
+    OutcomeKind,
+    Stage,
+    Trial,
+    Verdict,
+    VerdictStatus,
+    Workaround,
+)
+
+SIZE = Factor("size", Mechanism.FLAG, "--size", ("16", "8", "4", "2", "1"), "16", ordered=True)
+CASE = Case("c", "command", ("serve",), (SIZE,))
+
+
+def tried(**outcomes: OutcomeKind) -> tuple[Trial, ...]:
+    """Trials by their level (`n8`), in this order."""
+    return tuple(
+        Trial(number, Configuration({"size": name[1:]}), "", Outcome(kind, Stage.READY, ""))
+        for number, (name, kind) in enumerate(outcomes.items(), 1)
+    )
+
+
+def isolated(trials: tuple[Trial, ...], *ways: Workaround, case: Case = CASE) -> Verdict:
+    """The verdict that it is the size."""
+    cause = (Carrier("size", ("16",)),)
+    return limited(case, Verdict(VerdictStatus.ISOLATED, 0.99, (cause,), workarounds=ways, trials=trials))
+
+
+BAD, GOOD, MASKED = OutcomeKind.REPRODUCED, OutcomeKind.CLEAN, OutcomeKind.OTHER
+
+
+def test_it_lies_between_the_last_that_failed_and_the_first_that_was_clean() -> None:
+    found = isolated(tried(n16=BAD, n1=GOOD, n4=GOOD, n8=BAD))
+    assert found.limits == (Limit("size", "4", 3, "8", 4),)
+
+
+def test_levels_that_told_nothing_are_named() -> None:
+    found = isolated(tried(n16=BAD, n1=GOOD, n4=MASKED))
+    assert found.limits == (Limit("size", "1", 2, "16", 1, ("8", "4", "2")),)
+
+
+def test_there_may_be_one_on_each_side() -> None:
+    middle = replace(CASE, factors=(replace(SIZE, baseline="4"),))
+    found = isolated(tried(n4=BAD, n2=GOOD, n8=GOOD), case=middle)
+    assert [(limit.works, limit.fails) for limit in found.limits] == [("2", "4"), ("8", "4")]
+
+
+def test_the_way_out_that_changes_least_comes_first() -> None:
+    ways = [Workaround(Configuration({"size": level}), trial) for level, trial in (("1", 2), ("4", 3))]
+    found = isolated(tried(n16=BAD, n1=GOOD, n4=GOOD), *ways)
+    assert [dict(way.set) for way in found.workarounds] == [{"size": "4"}, {"size": "1"}]
+
+
+def test_there_is_none_without_an_order_or_with_several_causes() -> None:
+    plain = replace(CASE, factors=(replace(SIZE, ordered=False),))
+    assert isolated(tried(n16=BAD, n1=GOOD), case=plain).limits == ()
+    two = Verdict(VerdictStatus.ISOLATED, 0.99, ((Carrier("size", ("16",)),), (Carrier("other", ("a",)),)))
+    assert limited(CASE, two) == two
