@@ -73,7 +73,7 @@ def test_aliases_that_explode_are_refused_quickly(workshop: Workshop) -> None:
         ({"host": {"ssh": "gpu-box"}}, ["host", "ssh", "not supported yet"]),
         ({"mode": "serve"}, ["port"]),
         ({"mode": "serve", "ready": {"timeout": "5s"}}, ["nothing says when", "ready"]),
-        ({"probes": [{"kind": "compare"}]}, ["compare", "not supported yet"]),
+        ({"probes": [{"kind": "compare"}]}, ["compare has no reference", "ruleout probe --save"]),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )

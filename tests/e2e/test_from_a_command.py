@@ -190,3 +190,73 @@ def test_any_other_command_is_a_job_with_its_flags_as_factors(workshop: Workshop
 )
 def test_what_is_not_asked_rightly_is_told(workshop: Workshop, words: list[str], told: str) -> None:
     workshop.run("investigate", *words).told(2, told)
+
+
+# -- when it shows -------------------------------------------------------------------------------------------------
+
+
+def showing(done: Done) -> str:
+    return str(done.document["shows"])
+
+
+def test_a_failure_of_every_request_is_said_to_show_with_the_first(engines: Engines) -> None:
+    engines.plan({"--dtype": "float32", "how": "empty"})
+    done = engines.investigate(*VLLM)
+    assert "already with the first request" in showing(done)
+    assert "not load, length or caching" in showing(done)
+    assert not set(engines.case("vllm-m")["factors"]) & {"concurrency", "prompt_length", "shared_prefix", "streaming"}
+
+
+@pytest.mark.parametrize(
+    ("needs", "factor", "levels", "speaks"),
+    [
+        ({"at_once": 3}, "concurrency", ["8"], "a race"),
+        ({"words": 30}, "prompt_length", ["112"], "positions, pages and chunks"),
+        ({"known": True}, "shared_prefix", ["on"], "the prefix cache"),
+        ({"stream": True}, "streaming", ["on"], "the way the answer is sent"),
+    ],
+    ids=["load", "long", "cached", "streamed"],
+)
+def test_a_failure_that_needs_a_kind_of_request_is_found_to_need_it(
+    engines: Engines, needs: dict[str, Any], factor: str, levels: list[str], speaks: str
+) -> None:
+    engines.plan({"--dtype": "float32", "how": "empty", **needs})
+    done = engines.investigate("vllm", "serve", "m", "--dtype", "float32", "--max-model-len", "512")
+    (cause,) = done.causes
+    assert set(cause) == {"dtype", factor}, done.err
+    assert cause["dtype"] == ["float32"]
+    assert set(levels) <= set(cause[factor])
+    assert speaks in showing(done)
+    assert f"only with {factor}=" in showing(done)
+    assert engines.case("vllm-m")["factors"][factor]["workload"] == factor
+
+
+def test_the_record_says_when_it_shows(engines: Engines) -> None:
+    engines.plan({"how": "empty", "at_once": 3})
+    done = engines.investigate("vllm", "serve", "m", "--max-model-len", "512", options=())
+    assert "When it shows" in done.out
+    findings = (engines.workshop.investigation("vllm-m") / "FINDINGS.md").read_text()
+    assert "- When it shows: with 8 requests at once; what was asked before passed (completion, streaming" in findings
+
+
+# -- compared with a reference -------------------------------------------------------------------------------------
+
+
+def test_answers_are_judged_by_a_reference_that_was_made_with_another_setting(engines: Engines) -> None:
+    engines.plan({"--dtype": "float32", "how": "other"})
+    save = engines.workshop.cwd / "reference.json"
+    made = engines.workshop.run("probe", "--save", save, "--", "vllm", "serve", "m", "--dtype", "bfloat16")
+    assert made.status == 0, made.err
+    done = engines.investigate(
+        *("vllm", "serve", "m", "--dtype", "float32"), options=("--json", "--reference", str(save))
+    )
+    assert (done.status, done.causes) == (0, [{"dtype": ["float32"]}]), done.err
+    failure = done.document["failure"]
+    assert (failure["class"], failure["message"]) == ("wrong_output", "another text than the reference")
+    assert "“Lyon, as in no other fake.” instead of “Paris, as in every fake.”" in failure["client"]
+    assert "answered, but not rightly" in showing(done)
+    kept = engines.workshop.investigation("vllm-m") / "references" / "reference.json"
+    assert json.loads(kept.read_text()) == json.loads(save.read_text())
+    save.unlink()
+    again = engines.workshop.run("investigate", "vllm-m", "--resume", "--json")
+    assert (again.status, again.causes) == (0, done.causes), again.err

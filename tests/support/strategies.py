@@ -36,7 +36,10 @@ from ruleout.model import (
     Pivot,
     Probe,
     Ready,
+    Recorded,
+    Reference,
     RuledOut,
+    ServedModel,
     Stage,
     Target,
     Trial,
@@ -98,7 +101,38 @@ factors = st.builds(
     st.booleans(),
     st.booleans(),
 )
-probes = st.builds(Probe, words, text, whole, whole, whole, whole, words, text, st.none() | text, number)
+recorded = st.builds(
+    Recorded, text, whole, text, st.none() | words, several(text), several(number), several(st.none() | number)
+)
+references = st.builds(
+    Reference,
+    path=words,
+    model=st.builds(ServedModel, words, st.none() | words, st.none() | words),
+    answers=several(recorded),
+    engine=words,
+    versions=mapping(text),
+    command=several(text),
+)
+probes = st.builds(
+    Probe,
+    kind=words,
+    prompt=text,
+    max_tokens=whole,
+    repeat=whole,
+    prompt_length=whole,
+    requests=whole,
+    concurrency=whole,
+    streaming=st.booleans(),
+    shared_prefix=st.none() | st.booleans(),
+    logprobs=st.booleans(),
+    method=words,
+    path=text,
+    body=st.none() | text,
+    reference=st.none() | references,
+    tolerance=number,
+    optional=st.booleans(),
+    timeout=number,
+)
 cases = st.builds(
     Case,
     name=words,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
     Script = Generator[None, None, None]
+    Probing = Generator[None, None, bool]
 
 TRIAL_SCHEMA, EVENT_SCHEMA = "ruleout.trial/1", "ruleout.event/1"
 TOKEN_NAME = "RULEOUT_TRIAL"
@@ -350,9 +351,11 @@ PROBE_DEFAULTS: Json = {
     "path": "/",
     "headers": {},
     "body": None,
+    "bodies": [],  # where requests differ: they take these in turn, instead of `body`
     "timeout_s": 60,
     "requests": 1,
     "concurrency": 1,
+    "optional": False,  # not asked any more once an answer has failed
 }
 OPTIONAL_NUMBERS = ("lease.seconds", "limits.silence_s", "others.gpus")
 
@@ -385,6 +388,7 @@ def read_trial(line: bytes) -> Json:
     )
     for probe in trial["probes"]:
         _require(_is_number(probe["timeout_s"]) and probe["timeout_s"] > 0, "timeout_s of a probe is above 0")
+        _require(_are_texts(probe["bodies"]), "bodies of a probe is a list of texts")
         _require(min(probe["requests"], probe["concurrency"]) >= 1, "requests and concurrency are at least 1")
     if trial["mode"] == "serve":
         ready = trial["ready"]
@@ -533,7 +537,8 @@ class Call:
         probe = self.probe
         connection.connect()
         self.socket = connection.sock
-        body = None if probe["body"] is None else probe["body"].encode("utf-8", "surrogateescape")
+        text = probe["bodies"][(self.number - 1) % len(probe["bodies"])] if probe["bodies"] else probe["body"]
+        body = None if text is None else text.encode("utf-8", "surrogateescape")
         connection.request(probe["method"], probe["path"], body, probe["headers"])
         with connection.getresponse() as response:
             self.headers, self.status = dict(response.getheaders()), response.status
@@ -1439,8 +1444,10 @@ class Agent:
 
     def _serve(self) -> Script:
         yield from self._until_ready()
+        failed = False
         for probe in self.trial["probes"]:
-            yield from self._probe(probe)
+            if not (failed and probe["optional"]):
+                failed = (yield from self._probe(probe)) or failed
         raise Over("done")
 
     def _until_ready(self) -> Script:
@@ -1468,8 +1475,11 @@ class Agent:
                 raise Over("not_ready", "the server was not ready after %s s" % ready["timeout_s"])
             yield
 
-    def _probe(self, probe: Json) -> Script:
-        """One step. After a failed answer the engine gets a moment to die of it: its last words are the evidence."""
+    def _probe(self, probe: Json) -> Probing:
+        """One step; true if an answer of it failed.
+
+        After a failed answer the engine gets a moment to die of it: its last words are the evidence.
+        """
         limit = self.trial["limits"]["body_bytes"]
         calls = [Call(probe, number + 1, self._address(), limit) for number in range(probe["requests"])]
         step = Calls(calls, probe["concurrency"], self._wake)
@@ -1495,7 +1505,7 @@ class Agent:
         settled = time.monotonic() + (self.trial["stop"]["settle_s"] if failed else 0)
         while not self._gone():
             if time.monotonic() >= settled:
-                return
+                return failed
             yield
         raise Over("exit", "the server exited by itself")
 

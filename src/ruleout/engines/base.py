@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ruleout.model import Case, Configuration, Stage
+from ruleout.model import Case, Configuration, Probe, Recorded, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,14 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One raw HTTP request of a probe, sent `requests` times, `concurrency` at once. `timeout` is in seconds."""
+    """One raw HTTP request of a probe, sent `requests` times, `concurrency` at once. `timeout` is in seconds.
+
+    Attributes:
+        step: in which order it is sent, from 1.
+        bodies: where prompts differ: the requests take them in turn, instead of `body`.
+        probe: of which it is one.
+        expected: what the reference has for it.
+    """
 
     step: int
     name: str
@@ -46,6 +53,9 @@ class Request:
     timeout: float = 120.0
     requests: int = 1
     concurrency: int = 1
+    bodies: tuple[str, ...] = ()
+    probe: Probe = field(default_factory=Probe)
+    expected: Recorded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,11 @@ class Answer:
         text: the generated text; None where the answer has no place for one.
         completion_tokens: as the engine counted them; None when it did not say.
         asked_tokens: the limit that the request set.
-        logprobs: of the generated tokens, non-finite ones included; empty when there are none.
+        tokens: of the generated text, as text; empty when there are none.
+        logprobs: of these tokens, non-finite ones included; empty when there are none.
+        runners_up: the logprob of the likeliest other token at each place; None where that is not told.
         token_ids: of the generated tokens; empty when there are none.
+        error: what a stream says of its failure, in place of a status; empty when it says of none.
     """
 
     text: str | None
@@ -66,6 +79,9 @@ class Answer:
     asked_tokens: int | None = None
     logprobs: tuple[float, ...] = ()
     token_ids: tuple[int, ...] = ()
+    tokens: tuple[str, ...] = ()
+    runners_up: tuple[float | None, ...] = ()
+    error: str = ""
 
 
 class Engine(Protocol):

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ruleout.engines import factors, openai
 from ruleout.engines.base import Answer, Launch, Request
+from ruleout.engines.completions import answer_of
 from ruleout.engines.factors import Applied
+from ruleout.engines.workload import probes_under
 from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError, arguments
 
 _MODEL_FLAGS = ("--served-model-name", "--force-model", "--alias", "--model", "--model-path")
 """By which flags servers are told the name of their model, the one that clients use first."""
 
 
+@dataclass(frozen=True, slots=True)
 class Command:
-    """The adapter of everything that has no adapter of its own."""
+    """The adapter of everything that has no adapter of its own: a server of OpenAI's style, as far as it is asked."""
 
-    name = "command"
-    stages: Mapping[Stage, str] = {}
+    name: str = "command"
+    stages: Mapping[Stage, str] = field(default_factory=dict)
+    completions: str = openai.CHAT
+    logprobs: bool = False
 
     def launch(self, case: Case, configuration: Configuration) -> Launch:
         """The command with the configuration's levels. Raises UsageError when nothing says when it is ready."""
@@ -43,12 +49,12 @@ class Command:
         if case.mode is Mode.JOB:
             return ()
         usual = (Probe(kind="http", path=case.ready.path),) if case.ready.path is not None else ()
-        model = _model(factors.apply(case, configuration).argv)
-        return openai.requests_of(factors.probes_under(case, configuration, case.probes or usual), model)
+        interface = openai.Interface(_model(factors.apply(case, configuration).argv), self.completions, logprobs=True)
+        return openai.requests_of(probes_under(case, configuration, case.probes or usual), interface)
 
     def answer(self, request: Request, body: str) -> Answer | None:
         """The completion in the body of an OpenAI-style server; None when it is none."""
-        return openai.answer_of(request, body)
+        return answer_of(request, body)
 
 
 def job(case: Case, configuration: Configuration) -> Launch:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ruleout.engines.recognising import WRAPPERS
+from ruleout.engines.workload import check_workload
 from ruleout.model import (
     ABSENT,
     PRESENT,
@@ -23,8 +24,6 @@ from ruleout.model import (
     Configuration,
     Factor,
     Mechanism,
-    Mode,
-    Probe,
     UsageError,
     arguments,
 )
@@ -67,7 +66,7 @@ def apply(case: Case, configuration: Configuration, override_flag: str = "") -> 
             case Mechanism.PYTHON:
                 argv = _with_python(argv, factor, level, local=case.host == "local")
             case Mechanism.WORKLOAD:
-                _check_workload(case, factor, level)
+                check_workload(case, factor, level)
             case Mechanism.OVERRIDE if override_flag:
                 overrides[factor.target] = level
             case unsupported:
@@ -83,64 +82,6 @@ def check(case: Case) -> None:
     for factor in case.factors:
         for level in factor.levels:
             apply(case, case.baseline.moved({factor.name: level}))
-
-
-def probes_under(case: Case, configuration: Configuration, probes: Sequence[Probe]) -> tuple[Probe, ...]:
-    """The probes with the workload factors of a configuration set.
-
-    `load` probes are meant when there are any, otherwise all. Raises UsageError for a level that is not a number.
-    """
-    meant = [probe.kind == "load" for probe in probes]
-    changed = list(probes)
-    for factor in case.factors:
-        if factor.mechanism is Mechanism.WORKLOAD:
-            number = _check_workload(case, factor, configuration.get(factor.name, factor.baseline))
-            change = _WORKLOAD[factor.target]
-            changed = [
-                change(probe, number) if hit or not any(meant) else probe
-                for probe, hit in zip(changed, meant, strict=True)
-            ]
-    return tuple(_times(probe, case.times) for probe in changed)
-
-
-def _times(probe: Probe, times: int) -> Probe:
-    """A load with so many times the requests; another probe so many times one after the other."""
-    if probe.kind == "load":
-        return replace(probe, requests=probe.requests * times)
-    return replace(probe, repeat=probe.repeat * times)
-
-
-def _with_prompt_tokens(probe: Probe, number: int) -> Probe:
-    words = probe.prompt.split() or ["the"]
-    return replace(probe, prompt=" ".join(words[i % len(words)] for i in range(number)))
-
-
-_WORKLOAD: Mapping[str, Callable[[Probe, int], Probe]] = {
-    "concurrency": lambda probe, number: replace(probe, concurrency=number),
-    "requests": lambda probe, number: replace(probe, requests=number),
-    "max_tokens": lambda probe, number: replace(probe, max_tokens=number),
-    "repeat": lambda probe, number: replace(probe, repeat=number),
-    "prompt_tokens": _with_prompt_tokens,
-}
-"""What each property of the workload changes. `prompt_tokens` counts words: what tokens are, only the engine knows."""
-
-
-def _check_workload(case: Case, factor: Factor, level: str) -> int:
-    if case.mode is Mode.JOB:
-        raise UsageError(
-            f"factor {factor.name}: a job has no workload to vary",
-            "Use `mode: serve`, or make it a flag of the command.",
-        )
-    if factor.target not in _WORKLOAD:
-        raise UsageError(
-            f"factor {factor.name}: the workload has no property {factor.target!r}", f"It has {', '.join(_WORKLOAD)}."
-        )
-    if not (level.isascii() and level.isdigit() and int(level) > 0):
-        raise UsageError(
-            f"factor {factor.name}: level {level!r} is not a number from 1 up",
-            f"Write {factor.target} as a whole number.",
-        )
-    return int(level)
 
 
 def _without_flag(argv: tuple[str, ...], factor: Factor) -> tuple[str, ...]:

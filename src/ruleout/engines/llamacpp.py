@@ -13,6 +13,7 @@ LLAMACPP = Server(
     name="llama.cpp",
     called="llama-server",
     stages=dict(LOG.stages),
+    context_flags=("--ctx-size", "-c"),
     ready_path="/health",
     model_flags=("--model", "-m", "--hf-repo", "-hf"),
     name_flags=("--alias", "-a"),

@@ -1,38 +1,62 @@
-"""The OpenAI-style HTTP interface that most engines speak: what a client sends, and what it finds in the answer.
-
-Answers are read leniently, because an engine that is failing answers oddly: a NaN that is not JSON, null for it, a JSON
-text that was encoded twice. Judging that is not done here.
-"""
+"""The requests of OpenAI's HTTP interface, which most engines speak: a probe, written out as a client would send it."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from ruleout.engines.base import Answer, Request
-from ruleout.model import Probe, UsageError
+from ruleout.engines.base import Request
+from ruleout.model import KINDS, Probe, Recorded, UsageError
 
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
+MOST_PROMPTS = 128
+"""So many different prompts a step has at the most; the requests take them in turn."""
 _JSON = {"Content-Type": "application/json"}
 
 
-def requests_of(probes: Sequence[Probe], model: str | None, path: str = CHAT) -> tuple[Request, ...]:
-    """The requests of some probes, each repetition a step of its own, numbered from 1.
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How a server is asked.
 
-    Args:
-        model: the name that the server knows the model by. Raises UsageError when it is needed and not known.
+    Attributes:
+        model: the name that it knows the model by; None when the command does not say.
         path: where completions are asked for: as a chat, or of the bare text.
+        logprobs: it tells them.
+    """
+
+    model: str | None
+    path: str = CHAT
+    logprobs: bool = False
+
+
+def requests_of(probes: Sequence[Probe], asked: Interface) -> tuple[Request, ...]:
+    """The requests of some probes, each repetition and each prompt of a reference a step of its own, from 1.
+
+    Raises UsageError for a kind that is not known, and when the name of the model is needed and not known.
     """
     found: list[Request] = []
     for probe in probes:
-        for turn in range(1, probe.repeat + 1):
-            step = len(found) + 1
-            name = probe.kind if probe.repeat == 1 else f"{probe.kind} {turn} of {probe.repeat}"
-            raw = probe.kind == "http"
-            found.append(_raw(step, name, probe) if raw else _completion(step, name, probe, model, path))
+        if probe.kind not in KINDS:
+            raise UsageError(f"probe {probe.kind!r} is not known", f"Use one of {', '.join(KINDS)}.")
+        turns = [recorded for _ in range(probe.repeat) for recorded in _prompts(probe)]
+        for turn, recorded in enumerate(turns, 1):
+            name = probe.kind if len(turns) == 1 else f"{probe.kind} {turn} of {len(turns)}"
+            if probe.kind == "http":
+                found.append(_raw(len(found) + 1, name, probe))
+            else:
+                found.append(_completion(found, name, probe, recorded, asked))
     return tuple(found)
+
+
+def _prompts(probe: Probe) -> Sequence[Recorded | None]:
+    if probe.kind != "compare":
+        return [None]
+    if probe.reference is None:
+        raise UsageError("a probe of kind compare has no reference", "Write `reference: reference.json` in it.")
+    return probe.reference.answers
 
 
 def _raw(step: int, name: str, probe: Probe) -> Request:
@@ -46,94 +70,65 @@ def _raw(step: int, name: str, probe: Probe) -> Request:
         timeout=probe.timeout,
         requests=max(probe.requests, probe.concurrency),
         concurrency=probe.concurrency,
+        probe=probe,
     )
 
 
-def _completion(step: int, name: str, probe: Probe, model: str | None, path: str) -> Request:
-    if probe.kind not in ("completion", "load"):
-        raise UsageError(f"probe {probe.kind!r} is not supported yet", "Use completion, load or http.")
-    if model is None:
+def _completion(
+    before: Sequence[Request], name: str, probe: Probe, recorded: Recorded | None, asked: Interface
+) -> Request:
+    """The request after those. Where prompts differ, they differ from all that were sent before, too."""
+    if asked.model is None:
         raise UsageError(
             f"probe {probe.kind}: the command does not say which model to ask for",
             "Name the model in the command, or give the request itself: {kind: http, method: POST, path: …, body: …}.",
         )
-    chat = {"messages": [{"role": "user", "content": probe.prompt}]}
-    text = chat if path == CHAT else {"prompt": probe.prompt}
-    body = {"model": model, **text, "max_tokens": probe.max_tokens, "temperature": 0}
+    requests = max(probe.requests, probe.concurrency)
+    path = probe.reference.path if probe.reference is not None else asked.path
+    wanted = probe.logprobs or (asked.logprobs and recorded is not None and bool(recorded.logprobs))
+    max_tokens = recorded.max_tokens if recorded is not None else probe.max_tokens
+    more = _more(path, logprobs=wanted, streaming=probe.streaming)
+
+    def body(prompt: str) -> str:
+        text = {"messages": [{"role": "user", "content": prompt}]} if path == CHAT else {"prompt": prompt}
+        return json.dumps({"model": asked.model, **text, "max_tokens": max_tokens, "temperature": 0, **more})
+
+    sent = sum(request.requests for request in before)
+    different = list(islice(_different(probe, sent), min(requests, MOST_PROMPTS)))
+    same = recorded.prompt if recorded is not None else stretched(probe.prompt, probe.prompt_length)
     return Request(
-        step=step,
+        step=len(before) + 1,
         name=name,
         method="POST",
         path=path,
-        body=json.dumps(body),
+        body=None if different else body(same),
         headers=_JSON,
         timeout=probe.timeout,
-        requests=max(probe.requests, probe.concurrency),
+        requests=requests,
         concurrency=probe.concurrency,
+        bodies=tuple(body(prompt) for prompt in different),
+        probe=probe,
+        expected=recorded,
     )
 
 
-def answer_of(request: Request, body: str) -> Answer | None:
-    """The completion in the body of a 2xx answer; None when the body is not a completion."""
-    document = _parsed(body)
-    if isinstance(document, str):
-        document = _parsed(document)
-    choices = _get(document, "choices")
-    if not isinstance(choices, list):
-        return None
-    choice = choices[0] if choices else {}
-    message = _get(choice, "message")
-    text = _get(message, "content") if isinstance(message, dict) else _get(choice, "text")
-    reason = _get(choice, "finish_reason")
-    return Answer(
-        text=text if isinstance(text, str) else None,
-        finish_reason=reason if isinstance(reason, str) else None,
-        completion_tokens=_whole(_get(_get(document, "usage"), "completion_tokens")),
-        asked_tokens=_asked(request),
-        logprobs=_logprobs(_get(choice, "logprobs")),
-        token_ids=_token_ids(choice),
-    )
+def _more(path: str, *, logprobs: bool, streaming: bool) -> Mapping[str, Any]:
+    """What a request has besides. The likeliest two tokens of each place show how close the choice was."""
+    more: dict[str, Any] = {"stream": True} if streaming else {}
+    if logprobs:
+        more |= {"logprobs": True, "top_logprobs": 2} if path == CHAT else {"logprobs": 2}
+    return more
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def stretched(prompt: str, words: int) -> str:
+    """A prompt of so many words: its own, over and over. As it is where that is 0."""
+    own = prompt.split() or ["the"]
+    return " ".join(own[i % len(own)] for i in range(words)) if words else prompt
 
 
-def _get(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _asked(request: Request) -> int | None:
-    asked = _parsed(request.body) if request.body else None
-    limit = _whole(_get(asked, "max_tokens"))
-    return limit if limit is not None else _whole(_get(asked, "max_completion_tokens"))
-
-
-def _logprobs(logprobs: Any) -> tuple[float, ...]:
-    content, legacy = _get(logprobs, "content"), _get(logprobs, "token_logprobs")
-    if isinstance(content, list):
-        return tuple(_number(_get(token, "logprob")) for token in content)
-    return tuple(_number(value) for value in legacy) if isinstance(legacy, list) else ()
-
-
-def _number(value: Any) -> float:
-    """A logprob; what is no number (null, as pydantic writes a NaN) counts as NaN."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def _token_ids(choice: Any) -> tuple[int, ...]:
-    ids = _get(choice, "token_ids")
-    if not isinstance(ids, list):
-        return ()
-    whole = [_whole(value) for value in ids]
-    return tuple(value for value in whole if value is not None)
+def _different(probe: Probe, begin: int) -> Iterator[str]:
+    """Prompts that differ from each other, at their ends or from the first word on; none where they are the same."""
+    prompt, number = stretched(probe.prompt, probe.prompt_length), begin
+    while probe.shared_prefix is not None:
+        number += 1
+        yield f"{prompt} {number}" if probe.shared_prefix else f"{number} {prompt}"

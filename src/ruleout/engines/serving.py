@@ -6,17 +6,19 @@ Wherever a command names its port and its host, the trial's own are set instead:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ruleout.engines import factors, openai
 from ruleout.engines.base import Answer, Launch, Request
 from ruleout.engines.command import job
+from ruleout.engines.completions import answer_of
+from ruleout.engines.modelfolder import context_of, served_model
 from ruleout.engines.recognising import Recognised, recognise
-from ruleout.model import Case, Configuration, Mode, Probe, Stage, UsageError, arguments
-
-_PROBES = (Probe(repeat=2),)
-"""Twice, because a server whose generation thread has died may still answer the first request with 200."""
+from ruleout.engines.usual import usual_probes
+from ruleout.engines.workload import probes_under
+from ruleout.model import Case, Configuration, Mode, ServedModel, Stage, UsageError, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,9 @@ class Server:
         name_flags: the flags that give the model another name, by which clients know it.
         bare: flags without a value, which an argument may follow.
         completions: the path that completes a prompt; chat needs a template, which small checkpoints lack.
+        spelt: the command as the installed release takes it, where releases differ.
+        context_flags: the flags that say how many tokens a prompt and its answer may have.
+        logprobs: it tells the logprobs of what it generates.
         offline: what keeps it from the network when the model is a local folder.
         private: what is always set, so that nothing is sent to the engine's makers.
         pages: the paths where it tells of its health and its work; one that it has not is answered with 404.
@@ -46,6 +51,9 @@ class Server:
     name_flags: tuple[str, ...] = ()
     bare: frozenset[str] = frozenset()
     completions: str = openai.TEXT
+    spelt: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda argv: argv
+    context_flags: tuple[str, ...] = ()
+    logprobs: bool = False
     offline: Mapping[str, str] = field(default_factory=dict)
     private: Mapping[str, str] = field(default_factory=dict)
     override_flag: str = ""
@@ -60,7 +68,7 @@ class Server:
         model = self.model(applied.argv)
         offline = self.offline if model is not None and _is_folder(model, case) else {}
         return Launch(
-            argv=applied.argv,
+            argv=self.spelt(applied.argv),
             env={**self.private, **offline, **applied.env},
             cwd=case.cwd,
             port=0,
@@ -70,19 +78,20 @@ class Server:
         )
 
     def requests(self, case: Case, configuration: Configuration) -> tuple[Request, ...]:
-        """The case's probes, or the same completion twice; asked of the model that the command names."""
+        """The case's probes, or the usual ones; asked of the model that the command names."""
         if case.mode is Mode.JOB:
             return ()
         argv = factors.apply(self._on_free_port(case), configuration, self.override_flag).argv
-        probes = factors.probes_under(case, configuration, case.probes or _PROBES)
-        asked = openai.requests_of(probes, self.name_for_clients(argv), self.completions)
+        usual = case.probes or usual_probes(self._context(case, argv), self.logprobs)
+        interface = openai.Interface(self.name_for_clients(argv), self.completions, self.logprobs)
+        asked = openai.requests_of(probes_under(case, configuration, usual), interface)
         key = arguments.value_of(argv, "--api-key")
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return tuple(replace(request, headers={**request.headers, **headers}) for request in asked)
 
     def answer(self, request: Request, body: str) -> Answer | None:
         """The completion in the body, also of one that was encoded twice; None when it is none."""
-        return openai.answer_of(request, body)
+        return answer_of(request, body)
 
     def model(self, argv: Sequence[str]) -> str | None:
         """Which model the command serves; None when it does not say."""
@@ -93,6 +102,19 @@ class Server:
         """The name of the model in a request; None when the command does not say."""
         named = _first(argv, self.name_flags)
         return self.model(argv) if named is None else named
+
+    def _context(self, case: Case, argv: Sequence[str]) -> int | None:
+        """How many tokens a prompt and its answer may have; None when nothing says it."""
+        given = _first(argv, self.context_flags) or ""
+        if given.isdecimal() and int(given):
+            return int(given)
+        model = self.model(argv)
+        return None if model is None else context_of(Path(case.cwd or "", model).expanduser())
+
+    def served(self, case: Case, configuration: Configuration) -> ServedModel | None:
+        """Which model is served; None when the command does not say."""
+        model = self.model(factors.apply(self._on_free_port(case), configuration, self.override_flag).argv)
+        return None if model is None else served_model(model, Path(case.cwd or "", model).expanduser())
 
     def _argument(self, argv: Sequence[str]) -> str | None:
         """The first word that is no flag and no flag's value."""

@@ -14,6 +14,7 @@ TENSORRT_LLM = Server(
     name="tensorrt-llm",
     called="trtllm-serve",
     stages=dict(LOG.stages),
+    context_flags=("--max_seq_len", "--max-seq-len"),
     ready_path="/health",
     name_flags=("--served_model_name", "--served-model-name"),
     bare=frozenset({"--trust_remote_code", "--trust-remote-code", "--grpc"}),

@@ -2,15 +2,36 @@
 
 Two things differ from the other servers. It answers `/health` as soon as it listens, which is before the model is
 loaded unless the command forces one. And under continuous batching 5.2 encodes its answers twice: the body is a JSON
-string that holds the JSON. The model is `--force-model` (5.2) or the argument of `serve` (5.24, which refuses a request
-that names any other); completions it answers through chat alone.
+string that holds the JSON. The model is `--force-model` (until 5.4) or the argument of `serve` (from 5.5 on, which
+refuses a request that names any other); completions it answers through chat alone.
 """
 
 from __future__ import annotations
 
 from ruleout.engines import openai
+from ruleout.engines.installation import versions_beside
+from ruleout.engines.recognising import recognise
 from ruleout.engines.serving import Server
-from ruleout.model import Stage
+from ruleout.model import Stage, arguments
+
+_FORCED = "--force-model"
+
+
+def _as_release_takes_it(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The model where the installed release takes it: a flag until 5.4, the argument of `serve` from 5.5 on.
+
+    So a trial with another release is one of the same deployment. As it is where the release is not at hand.
+    """
+    found = recognise(argv)
+    release = versions_beside(found.program[0]).get("transformers", "") if found.program and not found.container else ""
+    model = arguments.value_of(argv, _FORCED)
+    major, _, rest = release.partition(".")
+    minor = rest.partition(".")[0]
+    if model is None or not (major.isdecimal() and minor.isdecimal()) or (int(major), int(minor)) < (5, 5):
+        return argv
+    begin = found.arguments
+    return (*argv[:begin], model, *arguments.without(argv, _FORCED)[begin:])
+
 
 TRANSFORMERS = Server(
     name="transformers",
@@ -24,7 +45,8 @@ TRANSFORMERS = Server(
         Stage.SHUTDOWN: r"^INFO: +Shutting down$",
     },
     ready_path="/health",
-    model_flags=("--force-model",),
+    model_flags=(_FORCED,),
+    spelt=_as_release_takes_it,
     bare=frozenset(
         {"--continuous-batching", "--compile", "--trust-remote-code", "--cb-use-cuda-graph", "--enable-cors"}
         | {"--input-validation", "--non-blocking", "--json", "-q", "--quiet", "-h", "--help"}

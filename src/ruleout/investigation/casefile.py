@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from ruleout.investigation import yamltree
 from ruleout.investigation.caseschema import CaseSpec, FactorSpec, ProbeSpec, complaint
+from ruleout.investigation.references import located, read_reference, with_prompt
 from ruleout.investigation.yamltree import Tree, read_tree
 from ruleout.model import (
     Budget,
@@ -26,6 +27,7 @@ from ruleout.model import (
     Stage,
     Target,
     UsageError,
+    probe_of,
 )
 from ruleout.reading.stages import StagePatterns
 
@@ -54,7 +56,7 @@ def read_case(path: Path) -> Case:
     except UnicodeDecodeError as problem:
         line = raw[: problem.start].count(b"\n") + 1
         raise UsageError(f"{path}, line {line}: not UTF-8", "Save the file in UTF-8.") from None
-    case = parse_case(text, path.name)
+    case = parse_case(text, path.name, path.parent.absolute())
     if case.cwd is not None:
         folder = path.parent.absolute() / Path(case.cwd).expanduser()
         if not folder.is_dir():
@@ -63,8 +65,12 @@ def read_case(path: Path) -> Case:
     return case
 
 
-def parse_case(text: str, name: str = "case.yaml") -> Case:
-    """The case in a YAML text. Raises UsageError, naming the line and what to do."""
+def parse_case(text: str, name: str = "case.yaml", folder: Path | None = None) -> Case:
+    """The case in a YAML text. Raises UsageError, naming the line and what to do.
+
+    Args:
+        folder: what the files it names are relative to; the current one by default.
+    """
     tree = read_tree(text, name)
     if not isinstance(tree.data, dict):
         raise tree.error((), "not a case: a mapping with name, command and factors is expected", _EXAMPLE)
@@ -72,13 +78,13 @@ def parse_case(text: str, name: str = "case.yaml") -> Case:
         spec = CaseSpec.model_validate(tree.data)
     except ValidationError as problem:
         raise complaint(tree, problem) from None
-    return _checked(tree, spec)
+    return _checked(tree, spec, folder or Path())
 
 
 _EXAMPLE = "Begin with `name: my-case`, `engine: command`, `command: [...]`."
 
 
-def _checked(tree: Tree, spec: CaseSpec) -> Case:
+def _checked(tree: Tree, spec: CaseSpec, folder: Path) -> Case:
     """What the schema cannot see: names, levels, baselines and what refers to them."""
     if not NAME.fullmatch(spec.name):
         raise tree.error(
@@ -124,7 +130,7 @@ def _checked(tree: Tree, spec: CaseSpec) -> Case:
         mode=spec.mode,
         ready=Ready(spec.ready.timeout, spec.ready.path, spec.ready.log),
         stages={stage.value: pattern for stage, pattern in spec.stages.items()},
-        probes=tuple(_probe(tree, i, p) for i, p in enumerate(spec.probes)),
+        probes=tuple(_probe(tree, i, p, folder) for i, p in enumerate(spec.probes)),
         target=Target(spec.target.class_, spec.target.stage) if spec.target else None,
         good=good,
         never=never,
@@ -153,10 +159,32 @@ def _bad_pattern(pattern: str) -> str | None:
     return None
 
 
-def _probe(tree: Tree, i: int, spec: ProbeSpec) -> Probe:
-    if spec.kind == "compare":
-        raise tree.error(("probes", i), "probes of kind compare are not supported yet", "Use completion, load or http.")
-    return Probe(**spec.model_dump(exclude={"reference"}))
+_OF_REFERENCE = ("max_tokens", "prompt_length", "shared_prefix")
+"""What a probe that compares takes from its reference."""
+
+
+def _probe(tree: Tree, i: int, spec: ProbeSpec, folder: Path) -> Probe:
+    path: yamltree.Path = ("probes", i)
+    given = spec.model_dump(exclude_unset=True)
+    kind, reference = given.pop("kind", "completion"), given.pop("reference", "")
+    if kind != "compare":
+        if reference:
+            raise tree.error((*path, "reference"), f"a probe of kind {kind} has no reference", "Use kind: compare.")
+        return probe_of(kind, **given)
+    if not reference:
+        raise tree.error(path, "a probe of kind compare has no reference", _REFERENCE)
+    for name in _OF_REFERENCE:
+        if name in given:
+            raise tree.error((*path, name), f"{name} of a probe of kind compare is its reference's", "Leave it out.")
+    try:
+        read = read_reference(located(folder, reference), reference)
+        asked = given.pop("prompt", None)
+        return probe_of(kind, **given, reference=read if asked is None else with_prompt(read, asked))
+    except UsageError as problem:
+        raise tree.error((*path, "reference"), problem.what, problem.remedy) from None
+
+
+_REFERENCE = "Make one with `ruleout probe --save reference.json -- COMMAND`, and write `reference: reference.json`."
 
 
 def _factor(tree: Tree, name: str, spec: FactorSpec) -> Factor:

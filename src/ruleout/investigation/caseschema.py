@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ruleout.investigation import yamltree
 from ruleout.investigation.yamltree import Tree
-from ruleout.model import FailureClass, Goal, Mode, Stage, UsageError
+from ruleout.model import KINDS, FailureClass, Goal, Mode, Stage, UsageError
 
 LONGEST = 100 * 365 * 86400.0
 """Seconds; a longer duration is a slip."""
@@ -69,17 +69,25 @@ class ReadySpec(Strict):
 
 
 class ProbeSpec(Strict):
-    kind: Literal["completion", "load", "http", "compare"] = "completion"
-    prompt: str = "The capital of France is"
-    max_tokens: int = Field(default=32, ge=1)
+    """What is not given is as the kind has it."""
+
+    kind: Literal[tuple(KINDS)] = "completion"  # type: ignore[valid-type]
+    prompt: str = ""
+    prompt_length: int = Field(default=0, ge=1, le=10_000_000)
+    max_tokens: int = Field(default=1, ge=1)
     repeat: int = Field(default=1, ge=1, le=1000)
     concurrency: int = Field(default=1, ge=1, le=4096)
     requests: int = Field(default=1, ge=1, le=1_000_000)
+    streaming: bool = False
+    shared_prefix: bool = False
+    logprobs: bool = False
     method: str = "GET"
     path: str = "/"
     body: str | None = None
+    reference: str = ""
+    tolerance: float = Field(default=0.0, ge=0.0, le=1000.0)
+    optional: bool = False
     timeout: Seconds = 120.0
-    reference: str | None = None
 
 
 class TargetSpec(Strict):

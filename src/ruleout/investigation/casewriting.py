@@ -24,6 +24,8 @@ def case_text(case: Case, choices: Sequence[Choice] = ()) -> str:
     lines += [_line("name", case.name), _line("engine", case.engine), _line("command", list(case.command))]
     lines += [_line("env", dict(case.env))] if case.env else []
     lines.append(_line("mode", case.mode.value))
+    if compared := [probe.reference.source for probe in case.probes if probe.reference is not None]:
+        lines.append(_line("probes", [{"kind": "compare", "reference": source} for source in compared]))
     why = {choice.factor.name: choice.why for choice in choices}
     lines.append("factors:" if case.factors else "# factors: none were found worth varying")
     for factor in case.factors:

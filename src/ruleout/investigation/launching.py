@@ -12,6 +12,7 @@ from typing import Any
 from ruleout.engines import Engine, Launch, Request
 from ruleout.engines.devices import devices
 from ruleout.investigation.folder import write_whole
+from ruleout.investigation.references import check_references
 from ruleout.investigation.running import noted
 from ruleout.model import Case, Configuration, Mode, UsageError
 from ruleout.model.redaction import SECRETS, Redactor
@@ -57,9 +58,10 @@ class Prepared:
 def prepare(case: Case, engine: Engine, configuration: Configuration, number: int, spool: Path, cwd: Path) -> Prepared:
     """The trial of a configuration. `cwd` is where the command runs unless the case says otherwise.
 
-    Raises UsageError when a factor cannot be set on this command.
+    Raises UsageError when a factor cannot be set on this command, or a reference is of another model.
     """
     refuse_elsewhere(case)
+    check_references(case, engine, configuration)
     requests = engine.requests(case, configuration)
     launch = engine.launch(case, configuration)
     token = secrets.token_hex(8)
@@ -116,6 +118,8 @@ def _probe(request: Request) -> dict[str, Any]:
         "path": request.path,
         "headers": dict(request.headers),
         "body": request.body,
+        "bodies": list(request.bodies),
+        "optional": request.probe.optional,
         "timeout_s": request.timeout,
         "requests": request.requests,
         "concurrency": request.concurrency,

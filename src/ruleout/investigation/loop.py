@@ -22,7 +22,9 @@ from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
+from ruleout.investigation.references import check_references
 from ruleout.investigation.settings import read_settings, replaced
+from ruleout.investigation.showing import shows, workloads
 from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
 from ruleout.model import (
@@ -149,6 +151,9 @@ class Investigation:
         log = self.folder.path / first.log if first else None
         told = log if log is not None and log.is_file() else None
         self.case, choices = widened(self.case, told, observed, watched=watched)
+        asked = workloads(self.case, self.engine, self.journal.target)
+        self.case = replace(self.case, factors=(*self.case.factors, *(choice.factor for choice in asked)))
+        choices += asked
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
@@ -198,7 +203,8 @@ class Investigation:
             status = stopped or VerdictStatus.NOT_REPRODUCED
             return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))
         verdict = conclude(self.case, trials, assessment, self.journal.target, self.journal.pivots, stopped)
-        verdict = replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials)
+        when = shows(replace(self.case, times=self.journal.times), self.engine, verdict)
+        verdict = replace(explained(self.case, verdict, self._suspicion()), trials=self.journal.trials, shows=when)
         return limited(self.case, offered(self.case, verdict))
 
     def _smallest(self, budget: Budget, verdict: Verdict) -> Minimal:
@@ -276,6 +282,7 @@ def check_launches(case: Case, engine: Engine) -> None:
     for configuration in rows:
         engine.launch(case, configuration)
         engine.requests(case, configuration)
+        check_references(case, engine, configuration)
 
 
 def _arithmetic(step: Step) -> tuple[str, ...]:

@@ -7,14 +7,15 @@ beside it, because "HTTP 200 and nothing in it" is what the person with the brok
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 from typing import Any
 
 from ruleout.engines import Engine, Request
-from ruleout.investigation.answers import Fault, judge_answer
+from ruleout.investigation.answers import judge_answer
 from ruleout.investigation.evidence import gathered
+from ruleout.investigation.faults import Fault
 from ruleout.investigation.observing import KILLED, killed_for_memory, observed
 from ruleout.model import Case, Evidence, Exposure, Failure, FailureClass, Mode, Observation, Stage
 from ruleout.reading import LogFailure, Reading, read_log, signature
@@ -125,13 +126,10 @@ class _RunReader:
         for step in sorted(self.requests):
             request = self.requests[step]
             answers = [e for e in self.events if e["kind"] == "probe" and e.get("step") == step]
-            judged = (judge_answer(e, request, self.engine, _is_completion(request)) for e in answers)
-            faults = [fault for fault in judged if fault is not None]
+            judged = [(judge_answer(e, request, self.engine), int(e.get("request") or 1)) for e in answers]
+            faults = [(fault, number) for fault, number in judged if fault is not None]
             if faults:
-                fault = faults[0]
-                if request.requests > 1:
-                    fault = replace(fault, text=f"{len(faults)} of {request.requests} requests: {fault.text}")
-                return self._failure(fault, step, request), passed
+                return self._failure(faults[0][0], step, request, _how_many(request, [n for _, n in faults])), passed
             if len(answers) < request.requests:
                 left = self._last("exit")
                 text = "the server was gone" if left is None else f"the server {_left(left)}"
@@ -139,11 +137,14 @@ class _RunReader:
             passed += 1
         return None, passed
 
-    def _failure(self, fault: Fault, step: int, request: Request | None = None) -> Failure:
-        """The failure that a fault betrays: the log's own, where it has one."""
+    def _failure(self, fault: Fault, step: int, request: Request | None = None, how_many: str = "") -> Failure:
+        """The failure that a fault betrays: the log's own, where it has one.
+
+        `how_many` of the step's requests failed is for people: it depends on how many were sent.
+        """
         told: LogFailure | None = self.log.failure
         exposure = Exposure(self._stage(told, step, request), step)
-        client = f"{request.name}: {fault.whole}" if request is not None else ""
+        client = f"{request.name}: {how_many}{fault.whole}" if request is not None else ""
         seen = (Evidence(f"probe {step}", 0, fault.whole),) if step else ()
         if self.killed is not None:
             return self._killed(self.killed, told, exposure, client, seen)
@@ -217,7 +218,15 @@ class _RunReader:
 
 def _is_completion(request: Request) -> bool:
     """Whether the answer has to be a completion; a raw request may be answered with anything."""
-    return not request.name.startswith("http")
+    return request.probe.kind != "http"
+
+
+def _how_many(request: Request, failed: Sequence[int]) -> str:
+    """How many of the requests of a step failed, and from which on where the first were answered."""
+    if request.requests == 1:
+        return ""
+    since = f", the first of them number {min(failed)}" if min(failed) > 1 else ""
+    return f"{len(failed)} of {request.requests} requests{since}: "
 
 
 def _exit_fault(left: Mapping[str, Any]) -> Fault | None:

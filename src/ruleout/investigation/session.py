@@ -15,6 +15,8 @@ from ruleout.investigation.journal import Journal
 from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener
 from ruleout.investigation.loop import Investigation, check_launches
+from ruleout.investigation.references import keep_references
+from ruleout.investigation.showing import shows
 from ruleout.investigation.suspecting import explained
 from ruleout.model import Budget, Case, MissingError, Suspicion, UsageError, Verdict, VerdictStatus
 from ruleout.reasoning import assess, conclude
@@ -59,6 +61,7 @@ def investigate(
         folder.create()
     require_room(folder.path)
     with Store(folder.path, writing=True) as store:
+        keep_references(case, folder)
         write_whole(folder.case, text)
         journal = Journal.read(store)
         if not journal.begun_before and (folder.path / "trials").exists():
@@ -82,7 +85,7 @@ def stored_case(folder: Folder) -> Case:
         text = folder.case.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise UsageError(f"{folder.case}: gone or not readable", "Put the case file back there.") from None
-    return parse_case(text, str(folder.case))
+    return parse_case(text, str(folder.case), folder.path)
 
 
 def read_journal(folder: Folder) -> Journal:
@@ -154,5 +157,7 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
     found = journal.suspicion or Suspicion()
     assessment = assess(case, journal.evidence, priors=found.priors)
     verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
-    verdict = replace(explained(case, verdict, found), trials=trials, installations=journal.installations)
+    when = shows(replace(case, times=journal.times), engine_named(case.engine), verdict)
+    found_out = explained(case, verdict, found)
+    verdict = replace(found_out, trials=trials, installations=journal.installations, shows=when)
     return limited(case, verdict)

@@ -5,13 +5,12 @@ It decides which settings can matter at all: nobody wants to vary the experts' k
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ruleout.diagnosis.ran import on_cpu
+from ruleout.engines.modelfolder import config_of
 from ruleout.model import Diagnosis, arguments
 
 _DEVICES = ("nvidiactl", "kfd", "dxg", "accel", "davinci_manager", "xpu0")
@@ -31,12 +30,11 @@ _MLA = re.compile(r"(?i)deepseek_?v[2-9]|dsa|kimi")
 _SPARSE = re.compile(r"(?i)dsa|deepseek_?v32")
 _FORMATS = {"fp4": re.compile(r"(?i)fp4"), "fp8": re.compile(r"(?i)fp8|float8|e4m3")}
 _EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
-MOST_BYTES = 1 << 20
 
 
 def traits(diagnosis: Diagnosis | None, command: Sequence[str], model: Path | None = None) -> frozenset[str]:
     """Which conditions of the catalogue hold: gpu or cpu, ranks, moe, mla, sparse, quantized, fp4, fp8."""
-    config = _config(model)
+    config = config_of(model)
     ran = diagnosis.environment if diagnosis else None
     kind = " ".join(str(text) for text in (config.get("model_type"), ran and ran.model_type, ran and ran.architecture))
     weights = f"{config.get('quantization_config') or ''} {(ran and ran.quantization) or ''}".strip()
@@ -68,17 +66,3 @@ def _without_gpu(diagnosis: Diagnosis | None, command: Sequence[str]) -> bool:
 def _on_a_device(diagnosis: Diagnosis) -> bool:
     said = [s.resolved or s.requested or "" for s in diagnosis.settings if s.name in ("device", "device_config")]
     return any(value.lower().partition(":")[0] in ("cuda", "rocm", "hip", "xpu", "npu") for value in said)
-
-
-def _config(model: Path | None) -> Mapping[str, Any]:
-    """The model's configuration, where its folder is here; a multimodal one's text model is what matters."""
-    try:
-        if model is None or (model / "config.json").stat().st_size > MOST_BYTES:
-            return {}
-        document = json.loads((model / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(document, dict):
-        return {}
-    text = document.get("text_config")
-    return {**document, **text} if isinstance(text, dict) else document

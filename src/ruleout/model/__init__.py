@@ -4,7 +4,7 @@ A **case** has **factors** with **levels**. A **trial** runs one **configuration
 the target **failure** at its **exposure**. A **verdict** names a **cause** with the trials that confirm it.
 """
 
-from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Others, Probe, Ready, Target
+from ruleout.model.case import ABSENT, PRESENT, UNSET, Budget, Case, Cost, Factor, Others, Ready, Target
 from ruleout.model.configuration import Configuration
 from ruleout.model.diagnosis import (
     Choices,
@@ -24,6 +24,8 @@ from ruleout.model.diagnosis import (
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
 from ruleout.model.outcome import UNTOLD, Evidence, Exposure, Failure, Observation, Outcome, Trial
+from ruleout.model.probe import KINDS, Probe, probe_of
+from ruleout.model.reference import Recorded, Reference, ServedModel
 from ruleout.model.suspicion import Advice, Suspicion
 from ruleout.model.verdict import (
     Assumption,
@@ -59,6 +61,7 @@ from ruleout.model.vocabulary import (
 
 __all__ = [
     "ABSENT",
+    "KINDS",
     "PRESENT",
     "UNSET",
     "UNTOLD",
@@ -109,8 +112,11 @@ __all__ = [
     "Probe",
     "ProposedStep",
     "Ready",
+    "Recorded",
+    "Reference",
     "RuledOut",
     "RuleoutError",
+    "ServedModel",
     "Setting",
     "Stage",
     "StageSpan",
@@ -123,4 +129,5 @@ __all__ = [
     "Verdict",
     "VerdictStatus",
     "Workaround",
+    "probe_of",
 ]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ruleout.model.configuration import Configuration
 from ruleout.model.naming import DOCUMENT_NAMES
+from ruleout.model.probe import Probe
 from ruleout.model.vocabulary import FailureClass, Goal, Mechanism, Mode, Stage
 
 ABSENT, PRESENT, UNSET = "absent", "present", "unset"
@@ -41,33 +42,6 @@ class Factor:
     def others(self) -> tuple[str, ...]:
         """The levels other than the baseline's."""
         return tuple(level for level in self.levels if level != self.baseline)
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """What a client does once the server is ready.
-
-    Attributes:
-        kind: `completion`, `load` or `http`.
-        prompt: the text to complete.
-        max_tokens: how many tokens to ask for.
-        repeat: how often the same request is sent, one after the other; each time is a step of its own.
-        concurrency: how many requests are under way at once (`load`).
-        requests: how many requests are sent altogether (`load`).
-        method, path, body: the raw request (`http`).
-        timeout: seconds until a request without an answer counts as a hang.
-    """
-
-    kind: str = "completion"
-    prompt: str = "The capital of France is"
-    max_tokens: int = 32
-    repeat: int = 1
-    concurrency: int = 1
-    requests: int = 1
-    method: str = "GET"
-    path: str = "/"
-    body: str | None = None
-    timeout: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)

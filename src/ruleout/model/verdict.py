@@ -196,6 +196,7 @@ class Verdict:
         minimal: the smallest command that fails, if it was asked for.
         installations: the environments that trials ran in.
         limits: of causes whose levels have an order, between which of them it changes.
+        shows: with which requests the failure shows, and for what that speaks; empty where no client is involved.
     """
 
     status: VerdictStatus
@@ -219,3 +220,4 @@ class Verdict:
     minimal: Minimal | None = None
     installations: tuple[Installation, ...] = ()
     limits: tuple[Limit, ...] = ()
+    shows: str = ""

@@ -93,6 +93,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- It shows in about {words.percent(verdict.manifest_rate)} of the runs in which its cause is present."
     for limit in verdict.limits:
         yield f"- It works up to: {words.limit(case, limit)}"
+    if verdict.shows:
+        yield f"- When it shows: {verdict.shows}"
     for workaround in verdict.workarounds:
         yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
     if verdict.minimal is not None:

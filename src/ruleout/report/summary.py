@@ -70,6 +70,8 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         for seen in words.observations(first, prefix)[:SEEN]:
             yield "Seen before it was stopped", seen
         yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
+    if verdict.shows:
+        yield "When it shows", verdict.shows
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
     for limit in verdict.limits:

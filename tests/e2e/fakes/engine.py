@@ -3,8 +3,9 @@
     engine.py NAME PLAN [the engine's command line]...
 
 The plan has `faults`: flags and variables with their levels (or `{"above": N}`), and `how`: `refused` (an unsupported
-model, in loading), `oom` (the KV cache does not fit), `dies` (the first request kills the core) or `empty` (200 without
-text).
+model, in loading), `oom` (the KV cache does not fit), `dies` (the first request kills the core), `empty` (200 without
+text) or `other` (another text). A fault with `words`, `at_once` or `stream` shows only with prompts of so many words,
+with so many requests at once, or in a stream; one with `known`, only with a prompt whose first words were seen before.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 NAME, PLAN, WORDS = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
 plan: dict[str, Any] = json.loads(PLAN.read_text())
@@ -60,13 +62,49 @@ def flags() -> dict[str, str]:
     return found
 
 
-def fault() -> str:
-    """How it fails here; empty when it does not."""
+WORKLOAD = ("words", "at_once", "stream", "known")
+TOGETHER_S = 0.5
+"""How long a request waits for others to come, where a fault is about several at once."""
+
+
+class Asked:
+    """A request, and how many others are under way with it."""
+
+    under_way = threading.Condition()
+    count = 0
+    seen: ClassVar[set[str]] = set()
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        words = body["prompt"].split()
+        start = " ".join(words[:3])
+        self.words, self.stream = len(words), bool(body.get("stream"))
+        self.known = start in Asked.seen
+        Asked.seen.add(start)
+
+    def has(self, one: dict[str, Any]) -> bool:
+        """Whether it is one that the fault is about."""
+        if self.words < one.get("words", 0) or (one.get("stream") and not self.stream):
+            return False
+        if one.get("known") and not self.known:
+            return False
+        with Asked.under_way:
+            least = one.get("at_once", 1)
+            Asked.count += 1
+            Asked.under_way.notify_all()
+            together = bool(Asked.under_way.wait_for(lambda: Asked.count >= least, TOGETHER_S))
+        time.sleep(0.05 if least > 1 else 0)  # the others have to see it, too
+        with Asked.under_way:
+            Asked.count -= 1
+        return together
+
+
+def fault(asked: Asked | None = None) -> str:
+    """How it fails here, at its start or with a request; empty when it does not."""
     here = {**dict.fromkeys(plan.get("variables", ()), "unset"), **os.environ, **flags()}
     for one in plan.get("faults", ()):
-        when = {k: v for k, v in one.items() if k != "how"}
+        when = {k: v for k, v in one.items() if k not in ("how", *WORKLOAD)}
         if all(meets(here.get(k, "absent"), v) for k, v in when.items()):
-            return str(one["how"])
+            return str(one["how"]) if asked is None or asked.has(one) else ""
     return ""
 
 
@@ -141,15 +179,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path != "/v1/completions" or body["model"] != flags().get("--served-model-name", plan.get("model")):
             self.answer(404, '{"error": "no such model"}')
             return
-        how = fault()
+        how = fault(Asked(body))
         if how == "dies":
             crash("ValueError: Head dimension 96 is not supported by MLA.", "vllm/v1/attention/backend.py:__init__")
             say("EngineCore encountered a fatal error.", "EngineCore")
             self.answer(500, '{"error": "EngineDeadError"}')
             return
-        text = "" if how == "empty" else " Paris, as in every fake."
+        text = {"empty": "", "other": " Lyon, as in no other fake."}.get(how, " Paris, as in every fake.")
         choice = {"index": 0, "text": text, "finish_reason": "length"}
-        self.answer(200, json.dumps({"choices": [choice], "usage": {"completion_tokens": 8}}))
+        if body.get("logprobs"):
+            choice["logprobs"] = {
+                "tokens": [text],
+                "token_logprobs": [-0.25],
+                "top_logprobs": [{text: -0.25, "!": -4.0}],
+            }
+        document = json.dumps({"choices": [choice], "usage": {"completion_tokens": 8}})
+        self.answer(200, f"data: {document}\n\ndata: [DONE]\n\n" if body.get("stream") else document)
 
     def log_message(self, *words: object) -> None:
         pass

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruleout.engines import openai
 from ruleout.engines.base import Answer, Request
-from ruleout.model import Probe, UsageError
+from ruleout.engines.completions import answer_of
+from ruleout.engines.openai import CHAT
+from ruleout.model import Probe
 
-ASKED = Request(1, "completion", "POST", openai.CHAT, body='{"max_tokens": 32}')
+ASKED = Request(1, "completion", "POST", CHAT, body='{"max_tokens": 32}')
 
 
 def read(document: object, request: Request = ASKED) -> Answer:
-    answer = openai.answer_of(request, document if isinstance(document, str) else json.dumps(document))
+    answer = answer_of(request, document if isinstance(document, str) else json.dumps(document))
     assert answer is not None
     return answer
 
@@ -72,7 +73,7 @@ def test_the_newer_name_of_the_limit_is_known() -> None:
     ["", "Internal Server Error", "{", "null", "3", "[]", '"text"', '{"error": "x"}', '{"choices": 1}', "[" * 9999],
 )
 def test_what_is_no_completion_is_none(body: str) -> None:
-    assert openai.answer_of(ASKED, body) is None
+    assert answer_of(ASKED, body) is None
 
 
 @pytest.mark.parametrize(
@@ -96,51 +97,76 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_no_body_can_break_the_reading(document: object) -> None:
-    openai.answer_of(ASKED, json.dumps(document))
-    openai.answer_of(ASKED, json.dumps({"choices": [document]}))
+    answer_of(ASKED, json.dumps(document))
+    answer_of(ASKED, json.dumps({"choices": [document]}))
 
 
-def test_each_repetition_is_a_step_of_its_own() -> None:
-    requests = openai.requests_of([Probe(repeat=2), Probe("http", path="/metrics")], "tiny")
-    assert [(request.step, request.name) for request in requests] == [
-        (1, "completion 1 of 2"),
-        (2, "completion 2 of 2"),
-        (3, "http"),
-    ]
+STREAMED = Request(1, "streaming", "POST", CHAT, body='{"max_tokens": 32}', probe=Probe("streaming", streaming=True))
 
 
-def test_a_completion_asks_greedily_for_the_model() -> None:
-    (request,) = openai.requests_of([Probe(prompt="Hi", max_tokens=4, timeout=7)], "tiny")
-    assert (request.method, request.path, request.timeout) == ("POST", "/v1/chat/completions", 7)
-    assert json.loads(request.body or "") == {
-        "model": "tiny",
-        "messages": [{"role": "user", "content": "Hi"}],
-        "max_tokens": 4,
-        "temperature": 0,
-    }
+def stream(*documents: object, end: str = "data: [DONE]\n\n") -> str:
+    """The body of a stream of events."""
+    return "".join(f"data: {json.dumps(d, ensure_ascii=False)}\n\n" for d in documents) + end
 
 
-def test_a_load_is_one_step_of_many_requests() -> None:
-    (request,) = openai.requests_of([Probe("load", concurrency=64, requests=128)], "tiny")
-    assert (request.requests, request.concurrency) == (128, 64)
+def delta(content: str | None, reason: str | None = None, **more: object) -> dict[str, object]:
+    return {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": reason, **more}]}
 
 
-def test_more_requests_at_once_than_altogether_are_all_sent() -> None:
-    (request,) = openai.requests_of([Probe("load", concurrency=8)], "tiny")
-    assert (request.requests, request.concurrency) == (8, 8)
+def test_the_pieces_of_a_stream_are_put_together() -> None:
+    usage = {"choices": [], "usage": {"completion_tokens": 2}}
+    answer = answer_of(STREAMED, stream(delta(None), delta("Pa"), delta("ris"), delta(None, "length"), usage))
+    assert answer == Answer("Paris", "length", completion_tokens=2, asked_tokens=32)
 
 
-def test_a_raw_request_is_sent_as_written() -> None:
-    (request,) = openai.requests_of([Probe("http", method="POST", path="/generate", body='{"a": NaN}')], None)
-    assert (request.method, request.path, request.body) == ("POST", "/generate", '{"a": NaN}')
-    assert request.headers == {"Content-Type": "application/json"}
+def test_a_stream_of_a_text_completion_is_read() -> None:
+    pieces = [{"choices": [{"index": 0, "text": text}]} for text in ("Pa", "ris")]
+    answer = answer_of(STREAMED, stream(*pieces, {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}))
+    assert answer is not None
+    assert (answer.text, answer.finish_reason) == ("Paris", "stop")
 
 
-def test_a_completion_of_a_model_without_a_name_is_refused() -> None:
-    with pytest.raises(UsageError, match="does not say which model"):
-        openai.requests_of([Probe()], None)
+def test_a_stream_that_was_cut_off_has_no_finish_reason() -> None:
+    answer = answer_of(STREAMED, stream(delta("Pa"), end='data: {"choices": [{"del'))
+    assert answer is not None
+    assert (answer.text, answer.finish_reason) == ("Pa", None)
 
 
-def test_a_kind_of_probe_that_is_not_there_yet_is_refused() -> None:
-    with pytest.raises(UsageError, match="probe 'compare' is not supported yet"):
-        openai.requests_of([Probe("compare")], "tiny")
+@pytest.mark.parametrize("separator", ["\u2028", "\u0085"])
+def test_what_is_no_end_of_a_line_in_json_is_none_in_a_stream(separator: str) -> None:
+    answer = answer_of(STREAMED, stream(delta(f"a{separator}b")))
+    assert answer is not None
+    assert answer.text == f"a{separator}b"
+
+
+def test_an_error_in_a_stream_is_kept() -> None:
+    answer = answer_of(STREAMED, stream(delta("Pa"), {"error": {"message": "EngineCore died", "code": 500}}))
+    assert answer is not None
+    assert answer.error == "EngineCore died"
+
+
+def test_logprobs_of_a_stream_add_up() -> None:
+    pieces = [delta(t, logprobs={"content": [{"token": t, "logprob": -1.5}]}) for t in ("a", "b")]
+    answer = answer_of(STREAMED, stream(*pieces))
+    assert answer is not None
+    assert (answer.tokens, answer.logprobs) == (("a", "b"), (-1.5, -1.5))
+
+
+@pytest.mark.parametrize("body", ["", "Internal Server Error", "data: [DONE]\n\n", '{"choices": []}', ": ping\n\n"])
+def test_what_is_no_stream_is_none(body: str) -> None:
+    assert answer_of(STREAMED, body) is None
+
+
+def test_the_likeliest_other_token_tells_how_close_a_choice_was() -> None:
+    tops = [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -0.75}, {"token": "c", "logprob": None}]
+    told = read(chat("a", logprobs={"content": [{"token": "a", "logprob": -0.5, "top_logprobs": tops}]}))
+    assert (told.tokens, told.runners_up) == (("a",), (-0.75,))
+    legacy = {"tokens": ["a"], "token_logprobs": [-0.5], "top_logprobs": [{"a": -0.5, "b": -0.75}]}
+    assert read({"choices": [{"text": "a", "logprobs": legacy}]}).runners_up == (-0.75,)
+    alone = {"tokens": ["a"], "token_logprobs": [-0.5], "top_logprobs": [{"a": -0.5}]}
+    assert read({"choices": [{"text": "a", "logprobs": alone}]}).runners_up == (None,)
+
+
+@given(JSON)
+def test_no_event_can_break_the_reading_of_a_stream(document: object) -> None:
+    answer_of(STREAMED, stream(document, {"choices": [document]}, {"choices": [{"delta": document}]}))

@@ -17,7 +17,6 @@ from ruleout.model import (
     Factor,
     Mechanism,
     Mode,
-    Probe,
     UsageError,
 )
 
@@ -193,57 +192,6 @@ def test_mechanisms_that_are_not_there_yet_are_told_in_two_lines(mechanism: Mech
         factors.apply(case("serve", factors=(factor,)), Configuration(smem_fix="off"))
     assert error.value.what == f"factor smem_fix: {mechanism} is not supported yet with engine command"
     assert error.value.remedy
-
-
-def workload(target: str, level: str) -> Factor:
-    return Factor("w", Mechanism.WORKLOAD, target, ("1", level), "1")
-
-
-def under(factor: Factor, level: str, *probes: Probe) -> tuple[Probe, ...]:
-    return factors.probes_under(case("serve", factors=(factor,)), Configuration(w=level), probes)
-
-
-def test_concurrency_and_requests_change_the_load_probes_when_there_are_any() -> None:
-    single, load = Probe(), Probe("load", concurrency=4, requests=8)
-    changed = under(workload("concurrency", "64"), "64", single, load)
-    assert changed[0] == single
-    assert (changed[1].concurrency, changed[1].requests) == (64, 8)
-    assert under(workload("requests", "9"), "9", single, load)[1].requests == 9
-
-
-def test_without_load_probes_the_workload_changes_all_of_them() -> None:
-    assert [probe.concurrency for probe in under(workload("concurrency", "8"), "8", Probe(), Probe("http"))] == [8, 8]
-
-
-def test_the_length_of_answers_and_the_number_of_turns_can_be_varied() -> None:
-    assert under(workload("max_tokens", "7"), "7", Probe())[0].max_tokens == 7
-    assert under(workload("repeat", "3"), "3", Probe())[0].repeat == 3
-
-
-@pytest.mark.parametrize(("number", "prompt"), [("1", "a"), ("2", "a b"), ("5", "a b a b a")])
-def test_a_prompt_is_made_longer_by_repeating_its_words(number: str, prompt: str) -> None:
-    assert under(workload("prompt_tokens", number), number, Probe(prompt="a b"))[0].prompt == prompt
-
-
-def test_the_workload_does_not_touch_the_command() -> None:
-    assert argv("serve x", workload("concurrency", "8"), "8") == "serve x"
-
-
-@pytest.mark.parametrize("level", ["0", "-1", "many", "1.5", "", "²"])
-def test_a_workload_that_is_not_a_number_is_refused(level: str) -> None:
-    with pytest.raises(UsageError, match="not a number from 1 up"):
-        argv("serve", workload("concurrency", level), level)
-
-
-def test_an_unknown_property_of_the_workload_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError) as error:
-        argv("serve", workload("colour", "1"), "1")
-    assert "concurrency, requests, max_tokens, repeat, prompt_tokens" in error.value.remedy
-
-
-def test_a_job_has_no_workload() -> None:
-    with pytest.raises(UsageError, match="a job has no workload"):
-        factors.apply(case("run", factors=(workload("repeat", "2"),), mode=Mode.JOB), Configuration())
 
 
 def test_a_level_that_cannot_be_set_is_found_before_the_first_trial(tmp_path: Path) -> None:

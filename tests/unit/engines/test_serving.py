@@ -41,12 +41,32 @@ def test_it_serves_on_a_free_port_of_this_machine_only(engine: str) -> None:
     assert (launch.port, launch.ready_path, launch.ready_log) == (0, READY[engine], None)
 
 
-def test_by_default_a_bare_prompt_is_completed_twice(engine: str) -> None:
-    first, second = ENGINES[engine].requests(case(engine), BASE)
+def test_by_default_a_bare_prompt_is_completed_twice_and_then_each_step_adds_one_thing(engine: str) -> None:
+    first, second, *more = ENGINES[engine].requests(case(engine), BASE)
     assert (first.path, second.step) == ("/v1/completions", 2)
     body = json.loads(first.body or "")
     assert (body["model"], body["temperature"]) == ("org/m", 0)
     assert isinstance(body["prompt"], str)
+    told = ["logprobs"] if engine in ("vllm", "sglang") else []
+    assert [request.probe.kind for request in more] == ["streaming", *told, "long", "shared_prefix", "load"]
+    assert not first.probe.optional
+    assert all(request.probe.optional for request in more)
+
+
+CONTEXT = {"vllm": "--max-model-len", "sglang": "--context-length", "llama.cpp": "-c", "tensorrt-llm": "--max_seq_len"}
+
+
+def long_words(case: Case) -> int:
+    (long,) = [r for r in ENGINES[case.engine].requests(case, BASE) if r.probe.kind == "long"]
+    return len(json.loads(long.body or "")["prompt"].split())
+
+
+def test_the_usual_long_prompt_fits_the_context(engine: str, tmp_path: Path) -> None:
+    assert long_words(case(engine, f"{CONTEXT[engine]} 512")) * 4 <= 512 - 64
+    assert long_words(case(engine, f"{CONTEXT[engine]} 131072")) == 3000
+    (tmp_path / "config.json").write_text('{"text_config": {"max_position_embeddings": 1024}}')
+    assert long_words(case(engine, model=str(tmp_path))) * 4 <= 1024 - 64
+    assert long_words(case(engine)) * 4 <= 4096
 
 
 def test_clients_use_the_name_that_the_command_gives_it(engine: str) -> None:

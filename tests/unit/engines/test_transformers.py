@@ -118,12 +118,10 @@ def test_the_forced_model_is_a_flag_or_the_argument(command: str, model: str | N
     assert ENGINE.model(command.split()) == model
 
 
-def test_by_default_the_same_completion_is_asked_twice() -> None:
+def test_by_default_the_same_completion_is_asked_twice_before_anything_else() -> None:
     requests = ENGINE.requests(case("transformers serve --force-model tiny"), BASE)
-    assert [(request.path, request.step) for request in requests] == [
-        ("/v1/chat/completions", 1),
-        ("/v1/chat/completions", 2),
-    ]
+    assert {request.path for request in requests} == {"/v1/chat/completions"}
+    assert [request.name for request in requests[:2]] == ["completion 1 of 2", "completion 2 of 2"]
     assert json.loads(requests[0].body or "") == json.loads(requests[1].body or "")
 
 
@@ -139,10 +137,10 @@ def test_a_server_that_forces_no_model_needs_raw_requests() -> None:
     assert ENGINE.requests(case("transformers serve", probes=(Probe("http"),)), BASE)[0].path == "/"
 
 
-def test_workload_factors_reach_the_usual_probe() -> None:
+def test_workload_factors_reach_the_usual_probes() -> None:
     factor = Factor("turns", Mechanism.WORKLOAD, "repeat", ("2", "5"), "2")
     asked = ENGINE.requests(case("transformers serve m", factors=(factor,)), Configuration(turns="5"))
-    assert len(asked) == 5
+    assert [request.probe.kind for request in asked].count("completion") == 5
 
 
 LOG_5_2 = """\
@@ -197,7 +195,7 @@ def test_the_stages_of_a_log_of_5_24_are_seen() -> None:
 
 
 def test_an_answer_that_5_2_encodes_twice_is_read() -> None:
-    (request, _) = ENGINE.requests(case("transformers serve m"), BASE)
+    request, *_ = ENGINE.requests(case("transformers serve m"), BASE)
     body = json.dumps('{"choices":[{"finish_reason":"stop","index":0,"message":{"content":"","role":"assistant"}}]}')
     answer = ENGINE.answer(request, body)
     assert answer is not None

@@ -9,15 +9,21 @@ import pytest
 from tests.support.spools import completion
 
 from ruleout.engines import Request, engine_named
-from ruleout.investigation.answers import Fault, judge_answer
-from ruleout.model import FailureClass
+from ruleout.investigation.answers import judge_answer
+from ruleout.investigation.faults import Fault
+from ruleout.model import FailureClass, Probe, Recorded, probe_of
 
 ENGINE = engine_named("command")
-REQUEST = Request(1, "completion", "POST", "/v1/chat/completions", body='{"max_tokens": 32}', timeout=30.0)
 
 
-def fault(body: str = "", status: int = 200, completion: bool = True, **event: Any) -> Fault | None:
-    return judge_answer({"status": status, "body": body, "error": None, **event}, REQUEST, ENGINE, completion)
+def fault(
+    body: str = "", status: int = 200, probe: Probe | None = None, expected: Recorded | None = None, **event: Any
+) -> Fault | None:
+    """What is wrong with the answer to a request of a probe."""
+    asked = probe or Probe()
+    path, limit = "/v1/chat/completions", '{"max_tokens": 32}'
+    request = Request(1, asked.kind, "POST", path, body=limit, timeout=30.0, probe=asked, expected=expected)
+    return judge_answer({"status": status, "body": body, "error": None, **event}, request, ENGINE)
 
 
 def tokens(*logprobs: str) -> str:
@@ -73,9 +79,9 @@ def test_an_answer_with_nothing_in_it_is_a_fault_in_words(body: str, class_: Fai
 
 
 @pytest.mark.parametrize("status", [100, 302, 400, 404, 500, 503])
-@pytest.mark.parametrize("completion", [True, False])
-def test_any_status_but_success_is_a_fault_with_what_the_server_said(status: int, completion: bool) -> None:
-    found = fault("Internal\n Server Error", status, completion)
+@pytest.mark.parametrize("kind", ["completion", "streaming", "load", "http", "logprobs"])
+def test_any_status_but_success_is_a_fault_with_what_the_server_said(status: int, kind: str) -> None:
+    found = fault("Internal\n Server Error", status, probe_of(kind))
     assert found == Fault(FailureClass.OTHER, f"HTTP {status}", "Internal Server Error")
 
 
@@ -118,5 +124,91 @@ def test_an_answer_with_text_is_none(body: str) -> None:
 
 @pytest.mark.parametrize("body", ["", "ok", completion("")])
 def test_where_no_completion_is_asked_for_any_success_will_do(body: str) -> None:
-    assert fault(body, completion=False) is None
-    assert fault(body, 204, completion=False) is None
+    assert fault(body, probe=Probe("http")) is None
+    assert fault(body, 204, probe=Probe("http")) is None
+
+
+# -- what a server need not offer ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 404, 422, 429])
+def test_what_a_server_need_not_offer_it_may_refuse(status: int) -> None:
+    assert fault("the prompt is too long", status, probe_of("long", optional=True)) is None
+    assert fault("the prompt is too long", status, probe_of("long")) is not None
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_server_may_not_fail_on_what_it_need_not_offer(status: int) -> None:
+    assert fault("boom", status, probe_of("long", optional=True)) is not None
+
+
+@pytest.mark.parametrize("optional", [True, False])
+def test_a_refusal_for_want_of_numbers_is_a_failure_whatever_the_status(optional: bool) -> None:
+    told = '{"error": {"message": "Out of range float values are not JSON compliant", "code": 400}}'
+    found = fault(told, 400, probe_of("logprobs", optional=optional))
+    assert found is not None
+    assert (found.class_, found.text) == (FailureClass.NAN_INF, "HTTP 400 in place of logprobs")
+
+
+def test_logprobs_that_were_asked_for_have_to_come_unless_they_need_not() -> None:
+    found = fault(completion("Paris"), probe=probe_of("logprobs"))
+    assert found == Fault(FailureClass.WRONG_OUTPUT, "HTTP 200 without the logprobs that were asked for")
+    assert fault(completion("Paris"), probe=probe_of("logprobs", optional=True)) is None
+    assert fault(tokens("-0.5"), probe=probe_of("logprobs")) is None
+
+
+# -- streams -------------------------------------------------------------------------------------------------------
+
+STREAMING = probe_of("streaming")
+
+
+def stream(*pieces: str, reason: str | None = "length", error: str = "") -> str:
+    """A stream of events with these pieces of text, and what ends it."""
+    documents: list[Any] = [{"choices": [{"delta": {"content": piece}}]} for piece in pieces]
+    documents += [{"error": {"message": error}}] if error else []
+    documents += [{"choices": [{"delta": {}, "finish_reason": reason}]}] if reason else []
+    return "".join(f"data: {json.dumps(document)}\n\n" for document in documents)
+
+
+def test_a_stream_with_text_and_an_end_is_an_answer() -> None:
+    assert fault(stream("Pa", "ris"), probe=STREAMING) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "class_", "text"),
+    [
+        (stream("Pa", reason=None), FailureClass.WRONG_OUTPUT, "a stream that ends without finish_reason: Pa"),
+        (stream(), FailureClass.WRONG_OUTPUT, "HTTP 200, empty content, finish_reason length"),
+        (stream("Pa", reason="abort"), FailureClass.OTHER, "finish_reason abort"),
+        (stream("Pa", error="EngineCore died"), FailureClass.OTHER, "an error in the stream: EngineCore died"),
+        (stream("Pa", error="logits contain nan"), FailureClass.NAN_INF, "an error in the stream: logits contain nan"),
+        (stream("!!", "!!!"), FailureClass.WRONG_OUTPUT, "token 0 repeated"),
+        (completion("Paris"), FailureClass.WRONG_OUTPUT, "a body that is no stream of events"),
+        ("", FailureClass.WRONG_OUTPUT, "a body that is no stream of events"),
+    ],
+    ids=["cut off", "empty", "aborted", "error", "NaN", "token 0", "in one piece", "nothing"],
+)
+def test_a_stream_that_does_not_come_to_a_good_end_is_a_fault(body: str, class_: FailureClass, text: str) -> None:
+    found = fault(body, probe=STREAMING)
+    assert found is not None
+    assert found.class_ is class_
+    assert text in found.whole
+
+
+def test_a_stream_that_we_stopped_listening_to_need_not_end() -> None:
+    assert fault(stream("Pa", reason=None), probe=STREAMING, truncated=True) is None
+
+
+# -- references ----------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_compared_with_the_one_that_is_expected() -> None:
+    assert fault(completion("Paris"), expected=Recorded("q", 8, "Paris")) is None
+    found = fault(completion("Lyon"), expected=Recorded("q", 8, "Paris"))
+    assert found is not None
+    assert found.class_ is FailureClass.WRONG_OUTPUT
+
+
+def test_a_reference_may_have_an_empty_answer_or_one_of_marks() -> None:
+    assert fault(completion(""), expected=Recorded("q", 8, "")) is None
+    assert fault(completion("!!!!!"), expected=Recorded("q", 8, "!!!!!")) is None

@@ -367,7 +367,31 @@ def test_an_estimate_that_measured_minutes_must_not_replace_is_kept_as_such() ->
         pytest.param(f"{SMALL}budget:\n  disk: {'9' * 400}GB\n", 7, "more than any disk holds", "", id="endless size"),
         pytest.param(f"{SMALL}budget:\n  trials: 0\n", 7, "budget.trials", "", id="no trials"),
         pytest.param(
-            f"{SMALL}probes: [{{kind: compare}}]\n", 6, "compare are not supported yet", "Use completion", id="probe"
+            f"{SMALL}probes: [{{kind: compare}}]\n", 6, "has no reference", "ruleout probe --save", id="compare"
+        ),
+        pytest.param(
+            f"{SMALL}probes:\n  - {{kind: load}}\n  - {{kind: compare, reference: nowhere.json}}\n",
+            8,
+            "reference nowhere.json: no such file",
+            "Name one that is there",
+            id="missing reference",
+        ),
+        pytest.param(
+            f"{SMALL}probes: [{{kind: long, reference: r.json}}]\n",
+            6,
+            "kind long has no reference",
+            "Use kind: compare",
+            id="reference of another kind",
+        ),
+        pytest.param(
+            f"{SMALL}probes: [{{kind: compare, reference: r.json, max_tokens: 3}}]\n",
+            6,
+            "max_tokens of a probe of kind compare is its reference's",
+            "Leave it out",
+            id="what the reference says",
+        ),
+        pytest.param(
+            f"{SMALL}probes: [{{kind: dance}}]\n", 6, "'dance' is not known", "'streaming'", id="kind of probe"
         ),
         pytest.param(
             SMALL.replace("name: n", "name: ../x"),

@@ -31,6 +31,7 @@ KINDS = {
     "case": strategies.cases,
     "factor": strategies.factors,
     "probe": strategies.probes,
+    "reference": strategies.references,
     "configuration": strategies.configurations,
     "failure": strategies.failures,
     "outcome": strategies.outcomes,

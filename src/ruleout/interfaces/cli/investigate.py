@@ -97,6 +97,11 @@ _COMMAND = "ruleout.command"
     metavar="LOG[:FACTOR=LEVEL,…]",
     help="The log of a trial that was run by hand; what it ran with is read from it, or given.",
 )
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With -- COMMAND: judge its answers by those that `ruleout probe --save` kept.",
+)
 @folder_option
 @json_option
 @click.pass_context
@@ -111,6 +116,7 @@ def investigate(
     budget_trials: int | None,
     budget_time: float | None,
     by_hand: tuple[str, ...],
+    reference: Path | None,
     chosen: Path | None,
     as_json: bool,
 ) -> int:
@@ -121,7 +127,7 @@ def investigate(
 
     The record stays in ./ruleout/NAME: trials with their logs, FINDINGS.md, and what --resume needs.
     """
-    asked = Asked(case_file, ctx.meta.get(_COMMAND), chosen, resume)
+    asked = Asked(case_file, ctx.meta.get(_COMMAND), chosen, resume, reference)
     if output is not None and not (dry_run and asked.command is not None):
         raise UsageError("--output writes the case of a command", "Use it with --dry-run and a command behind `--`.")
     opened = asked.opened(by_hand, dry_run)

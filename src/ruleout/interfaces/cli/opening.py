@@ -10,8 +10,9 @@ from ruleout.investigation.bare import bare_case, widened
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.casewriting import case_text
 from ruleout.investigation.folder import Folder, write_whole
+from ruleout.investigation.references import read_reference
 from ruleout.investigation.session import find, stored_case
-from ruleout.model import Case, UsageError
+from ruleout.model import Case, Mode, Probe, UsageError
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Asked:
     command: tuple[str, ...] | None
     chosen: Path | None
     resume: bool
+    reference: Path | None = None
 
     def opened(self, by_hand: Sequence[str], dry_run: bool) -> Opened:
         """The case. Raises UsageError when nothing is named, or too much.
@@ -40,22 +42,41 @@ class Asked:
             dry_run: nothing may be run, not even the engine's `--help`.
         """
         if self.command is None:
+            if self.reference is not None:
+                raise UsageError(
+                    "--reference is for a command behind `--`", "In a case: {kind: compare, reference: FILE} in probes."
+                )
             return self._of_file()
         if self.case_file is not None:
             raise UsageError(
                 f"both {self.case_file} and a command are given", "Give one: the case file names a command itself."
             )
-        case = bare_case(self.command)
+        case = self._compared(bare_case(self.command))
         folder = Folder.of(case, self.chosen)
         if self.resume and folder.case.exists():
             before = stored_case(folder)
-            case = replace(before, engine=case.engine, command=case.command, env=case.env, mode=case.mode)
+            probes = case.probes or before.probes
+            case = replace(
+                before, engine=case.engine, command=case.command, env=case.env, mode=case.mode, probes=probes
+            )
             return Opened(case, folder.case.read_text(encoding="utf-8"))
         if not (by_hand or dry_run):
             return Opened(case, case_text(case), bare=True)
         log = Path(by_hand[0].partition(":")[0]) if by_hand else None
         case, choices = widened(case, log if log is not None and log.is_file() else None, ask=not dry_run)
         return Opened(case, case_text(case, choices))
+
+    def _compared(self, case: Case) -> Case:
+        """The case with its answers compared, where a reference is given. Raises UsageError when it cannot be asked."""
+        if self.reference is None:
+            return case
+        if case.mode is not Mode.SERVE:
+            raise UsageError(
+                f"--reference: {case.command[0]} is no server that is known, so nothing can be compared",
+                "Write a case file, with `ready:` and the probe {kind: compare, reference: FILE}.",
+            )
+        reference = read_reference(self.reference, str(self.reference))
+        return replace(case, probes=(Probe("compare", reference=reference),))
 
     def _of_file(self) -> Opened:
         if self.case_file is None:
