@@ -68,7 +68,7 @@ def check(case: Case, target: Target | None, repeat: int, runner: Runner) -> Ans
     answer = Answer("untestable", "never run")
     other: Answer | None = None
     for number in range(1, repeat + 1):
-        with _spool() as spool:
+        with spooled() as spool:
             prepared = prepare(case, engine, case.baseline, number, spool, Path.cwd())
             require_room(spool)
             events = prepared.run(runner, lambda event: None)
@@ -97,7 +97,7 @@ def _answer(run: Run, prepared: Prepared, target: Target | None) -> Answer:
 
 
 @contextmanager
-def _spool() -> Iterator[Path]:
+def spooled() -> Iterator[Path]:
     """A folder for one trial, in the cache folder, gone afterwards."""
     root = cache_folder() / "checks"
     try:

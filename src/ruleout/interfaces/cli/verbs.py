@@ -11,6 +11,7 @@ VERBS = {
     "diagnose": "ruleout.interfaces.cli.diagnose",
     "rules": "ruleout.interfaces.cli.rules",
     "investigate": "ruleout.interfaces.cli.investigate",
+    "probe": "ruleout.interfaces.cli.probe",
     "check": "ruleout.interfaces.cli.check",
     "status": "ruleout.interfaces.cli.status",
     "mark": "ruleout.interfaces.cli.mark",
