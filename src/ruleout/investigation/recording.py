@@ -6,7 +6,7 @@ A server that answers one prompt in two ways is no reference for anybody, and ne
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,9 @@ class NoReference(Exception):  # noqa: N818 - an answer, not an error
     """The server is none for anybody; the message says why."""
 
 
-def record_launched(case: Case, wishes: Wishes, runner: Runner, spool: Path) -> Reference:
+def record_launched(
+    case: Case, wishes: Wishes, runner: Runner, spool: Path, on_event: Callable[[Event], None]
+) -> Reference:
     """The reference of a deployment that is launched for it, and stopped.
 
     Raises:
@@ -83,7 +85,7 @@ def record_launched(case: Case, wishes: Wishes, runner: Runner, spool: Path) -> 
     case = replace(case, probes=wishes.probes(engine.logprobs))
     prepared = prepare(case, engine, case.baseline, 1, spool, Path.cwd())
     require_room(spool)
-    events = prepared.run(runner, lambda event: None)
+    events = prepared.run(runner, on_event)
     require_room(spool, NO_ROOM)
     if prepared.refused:
         raise MissingError(prepared.refused, "Then try again.")

@@ -145,6 +145,8 @@ def serve() -> None:
                 if plan.get("how") != "empty":
                     return 500, '{"error": "internal"}'
                 text = ""
+        if shows("wrong"):
+            text = "Lyon, as in no other fake."
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return 200, json.dumps({"choices": [choice], "usage": {"completion_tokens": len(text.split())}})
 

@@ -219,6 +219,20 @@ def test_requests_of_a_step_run_at_once_as_many_as_asked(trial: Trial) -> None:
     assert time.monotonic() - began < 6
 
 
+def test_requests_that_differ_take_their_bodies_in_turn(trial: Trial) -> None:
+    probe = {**get("/echo", requests=5, method="POST"), "bodies": ["one", "two"]}
+    probes = trial.of_kind(trial.run(trial.server(probes=[probe])), "probe")
+    assert [p["body"] for p in sorted(probes, key=lambda p: p["request"])] == ["one", "two", "one", "two", "one"]
+
+
+def test_what_is_optional_is_not_asked_any_more_once_an_answer_has_failed(trial: Trial) -> None:
+    probes = [get("/never", timeout_s=0.4), get("/health", step=1, optional=True), get("/metrics", step=2)]
+    events = trial.run(trial.server(probes=probes))
+    assert [probe["step"] for probe in trial.of_kind(events, "probe")] == [0, 2]
+    good = [get("/health"), get("/metrics", step=1, optional=True)]
+    assert len(trial.of_kind(trial.run(trial.server(probes=good)), "probe")) == 2
+
+
 def test_a_line_of_many_megabytes_does_not_hold_up_readiness(trial: Trial) -> None:
     source = '''
 """A fake engine that prints one line of 100 MB before it says that it is ready."""

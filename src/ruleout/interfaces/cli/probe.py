@@ -17,6 +17,7 @@ from ruleout.investigation.oracle import oracle_case, spooled
 from ruleout.investigation.recording import MAX_TOKENS, PROMPTS, NoReference, Wishes, record_launched, record_running
 from ruleout.investigation.references import reference_text
 from ruleout.model import Reference, UsageError
+from ruleout.runners.base import Event
 from ruleout.runners.local import LocalRunner
 
 _PATHS = {"chat": CHAT, "text": TEXT}
@@ -67,9 +68,8 @@ def probe(
             reference = record_running(url, wishes, api_key)
         else:
             case = oracle_case(command, read_case(case_file) if case_file else None)
-            tell_progress("  launching it, to ask it")
             with spooled() as spool:
-                reference = record_launched(case, wishes, LocalRunner(), spool)
+                reference = record_launched(case, wishes, LocalRunner(), spool, _tell_event)
     except NoReference as why:
         tell_error(f"no reference: {why}", "Take a deployment that is known to be right.")
         return EXIT_NO_REFERENCE
@@ -80,6 +80,13 @@ def probe(
     else:
         _tell(reference, save)
     return 0
+
+
+def _tell_event(event: Event) -> None:
+    if event["kind"] == "started":
+        tell_progress("  launched; waiting until it is ready")
+    elif event["kind"] == "ready":
+        tell_progress(f"  ready after {event['seconds']:.0f} s; asking")
 
 
 def _tell(reference: Reference, save: Path | None) -> None:
