@@ -143,6 +143,42 @@ def test_workload_factors_reach_the_usual_probes() -> None:
     assert [request.probe.kind for request in asked].count("completion") == 5
 
 
+def installed(folder: Path, release: str) -> Path:
+    """The program of an environment with that release in it."""
+    (folder / "lib" / "python3.11" / "site-packages" / f"transformers-{release}.dist-info").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    for name in ("python", "transformers"):
+        (folder / "bin" / name).write_text("#!/bin/sh\n")
+        (folder / "bin" / name).chmod(0o755)
+    return folder / "bin" / "transformers"
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ("5.2.0", "serve --dtype float32 --force-model m"),
+        ("5.4.0", "serve --dtype float32 --force-model m"),
+        ("5.5.0", "serve m --dtype float32"),
+        ("5.24.0", "serve m --dtype float32"),
+        ("6.0.0rc1", "serve m --dtype float32"),
+    ],
+)
+def test_the_model_is_where_the_installed_release_takes_it(tmp_path: Path, release: str, words: str) -> None:
+    program = installed(tmp_path, release)
+    launch = ENGINE.launch(case(f"{program} serve --dtype float32 --force-model m"), BASE)
+    assert " ".join(launch.argv) == f"{program} {words} --port {{port}} --host 127.0.0.1"
+
+
+def test_a_release_as_a_level_takes_the_model_of_the_command(tmp_path: Path) -> None:
+    old, new = installed(tmp_path / "old", "5.2.0"), installed(tmp_path / "new", "5.24.0")
+    levels = {"old": str(old.with_name("python")), "new": str(new.with_name("python"))}
+    factor = Factor("release", Mechanism.PYTHON, "", ("old", "new"), "old", values=levels)
+    deployment = case(f"{old} serve --force-model m", factors=(factor,))
+    assert ENGINE.launch(deployment, Configuration(release="old")).argv[:4] == (str(old), "serve", "--force-model", "m")
+    assert ENGINE.launch(deployment, Configuration(release="new")).argv[:3] == (str(new), "serve", "m")
+    assert json.loads(ENGINE.requests(deployment, Configuration(release="new"))[0].body or "")["model"] == "m"
+
+
 LOG_5_2 = """\
 Loading glm-tiny@main
 loading configuration file glm-tiny/config.json

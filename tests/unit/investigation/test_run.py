@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.spools import JOB, SERVE, FakeSpool, completion
 
-from ruleout.model import Evidence, Exposure, FailureClass, Probe, Stage
+from ruleout.model import Evidence, Exposure, Failure, FailureClass, Probe, Stage, probe_of
+from ruleout.reading import similar
 
 TRACE = (
     "Traceback (most recent call last):",
@@ -219,6 +220,31 @@ def test_a_request_under_load_fails_in_concurrency_and_says_how_many_did(spool: 
     assert failure is not None
     assert failure.exposure == Exposure(Stage.CONCURRENCY, 1)
     assert failure.client == "load: 2 of 3 requests: HTTP 500: busy"
+
+
+def test_where_the_first_requests_were_answered_the_client_s_words_say_so(spool: FakeSpool) -> None:
+    """A prefix is cached once it was computed: then the first of those that share it is right."""
+    case = replace(SERVE, probes=(probe_of("shared_prefix", requests=3),))
+    spool.log().ready()
+    for number, body in enumerate([completion("Paris"), completion(""), completion("")], 1):
+        spool.add("probe", step=1, request=number, status=200, body=body, error=None)
+    failure = spool.ended().read(case).failure
+    assert failure is not None
+    assert failure.client.startswith("shared_prefix: 2 of 3 requests, the first of them number 2: HTTP 200, empty")
+
+
+def test_how_many_requests_failed_does_not_make_it_another_failure(tmp_path: Path) -> None:
+    def failure(answers: int) -> Failure:
+        case = replace(SERVE, probes=(Probe("load", concurrency=answers, requests=answers),))
+        spool = FakeSpool(tmp_path).log().ready()
+        for _ in range(answers):
+            spool.answered(1, "busy", 500)
+        found = spool.ended().read(case).failure
+        assert found is not None
+        return found
+
+    assert similar(failure(1), failure(8))
+    assert failure(1).signature == failure(8).signature
 
 
 def test_a_probe_of_a_path_needs_no_completion(spool: FakeSpool) -> None:
