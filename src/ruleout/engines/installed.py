@@ -92,6 +92,28 @@ def described(engine: str, python: str, env: Mapping[str, str], cwd: str | None 
     return Described(python, facts, _own_report(engine, python, env, cwd))
 
 
+def packages_of(found: Recognised, env: Mapping[str, str], cwd: str | None = None) -> Mapping[str, str]:
+    """The versions of the packages in a command's virtual environment, by name. Nothing is run for it.
+
+    Empty where its interpreter is not known, or in a container.
+    """
+    return _packages(_folders(found, env, cwd))
+
+
+def release_of(package: str, found: Recognised, env: Mapping[str, str], cwd: str | None = None) -> str | None:
+    """The release of one package there; None where it is not known."""
+    told = metadata.distributions(name=package, path=_folders(found, env, cwd))
+    return next((one.version for one in told), None)
+
+
+def _folders(found: Recognised, env: Mapping[str, str], cwd: str | None) -> list[str]:
+    """Where the packages of a virtual environment are. A link to an interpreter is the environment's own."""
+    python = interpreter_of(found, env, cwd)
+    if python is None:
+        return []
+    return sorted(str(folder) for folder in Path(python).absolute().parent.parent.glob("lib/python3*/site-packages"))
+
+
 def _packages(folders: Sequence[str]) -> dict[str, str]:
     """The versions of the packages that are worth telling, as the interpreter would find them."""
     versions: dict[str, str] = {}

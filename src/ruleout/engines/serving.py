@@ -33,7 +33,7 @@ class Server:
         name_flags: the flags that give the model another name, by which clients know it.
         bare: flags without a value, which an argument may follow.
         completions: the path that completes a prompt; chat needs a template, which small checkpoints lack.
-        spelt: the command as the installed release takes it, where releases differ.
+        spelt: the command, in an environment and a folder, as the installed release takes it, where releases differ.
         context_flags: the flags that say how many tokens a prompt and its answer may have.
         logprobs: it tells the logprobs of what it generates.
         offline: what keeps it from the network when the model is a local folder.
@@ -51,7 +51,7 @@ class Server:
     name_flags: tuple[str, ...] = ()
     bare: frozenset[str] = frozenset()
     completions: str = openai.TEXT
-    spelt: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda argv: argv
+    spelt: Callable[[tuple[str, ...], Mapping[str, str], str | None], tuple[str, ...]] = lambda argv, env, cwd: argv
     context_flags: tuple[str, ...] = ()
     logprobs: bool = False
     offline: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Server:
         model = self.model(applied.argv)
         offline = self.offline if model is not None and _is_folder(model, case) else {}
         return Launch(
-            argv=self.spelt(applied.argv),
+            argv=self.spelt(applied.argv, {k: v for k, v in applied.env.items() if v is not None}, case.cwd),
             env={**self.private, **offline, **applied.env},
             cwd=case.cwd,
             port=0,

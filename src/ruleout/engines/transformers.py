@@ -8,8 +8,10 @@ refuses a request that names any other); completions it answers through chat alo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ruleout.engines import openai
-from ruleout.engines.installation import versions_beside
+from ruleout.engines.installed import release_of
 from ruleout.engines.recognising import recognise
 from ruleout.engines.serving import Server
 from ruleout.model import Stage, arguments
@@ -17,13 +19,13 @@ from ruleout.model import Stage, arguments
 _FORCED = "--force-model"
 
 
-def _as_release_takes_it(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _as_release_takes_it(argv: tuple[str, ...], env: Mapping[str, str], cwd: str | None) -> tuple[str, ...]:
     """The model where the installed release takes it: a flag until 5.4, the argument of `serve` from 5.5 on.
 
     So a trial with another release is one of the same deployment. As it is where the release is not at hand.
     """
     found = recognise(argv)
-    release = versions_beside(found.program[0]).get("transformers", "") if found.program and not found.container else ""
+    release = release_of("transformers", found, env, cwd) or ""
     model = arguments.value_of(argv, _FORCED)
     major, _, rest = release.partition(".")
     minor = rest.partition(".")[0]

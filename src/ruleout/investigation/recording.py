@@ -13,7 +13,7 @@ from typing import Any
 
 from ruleout.engines import ENGINES, Engine, Request, engine_named, recognise
 from ruleout.engines.command import Command
-from ruleout.engines.installation import versions_beside
+from ruleout.engines.installed import packages_of
 from ruleout.engines.modelfolder import served_model
 from ruleout.engines.openai import Interface, requests_of, stretched
 from ruleout.engines.serving import Server
@@ -165,11 +165,10 @@ def _asked_model(requests: Sequence[Request]) -> str:
 
 
 def _versions(case: Case, log: Path) -> Mapping[str, str]:
-    """What is installed beside the program; what the log says of it where that is not at hand."""
-    found = recognise(case.command)
-    beside = versions_beside(found.program[0]) if found.program and not found.container else {}
-    if beside or not log.is_file():
-        return beside
+    """What is installed where it runs; what the log says of it where that is not at hand."""
+    there = packages_of(recognise(case.command), case.env, case.cwd)
+    if there or not log.is_file():
+        return there
     read = diagnosis_of(log)
     told = {read.engine.name: read.engine.version, "torch": read.environment.torch}
     return {name: version for name, version in told.items() if name and version}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ruleout.engines import installed, recognise
-from ruleout.engines.installed import described, interpreter_of
+from ruleout.engines.installed import described, interpreter_of, packages_of, release_of
 
 QUESTIONED = '["3.12.1", ["{folder}"]]'
 
@@ -48,6 +48,15 @@ def test_versions_are_read_from_the_metadata_of_its_packages(prefix: Path) -> No
     assert "unheard-of" not in found.facts
     assert found.facts["system"].startswith("Linux ")
     assert found.report == "report of sglang.check_env\n"
+
+
+def test_packages_of_a_command_are_read_without_running_anything(prefix: Path) -> None:
+    python = prefix / "bin" / "python3"
+    found = recognise([str(python), "-m", "sglang.launch_server", "--model-path", "m"])
+    assert packages_of(found, {}) == {"torch": "2.9.1", "sgl-kernel": "0.3.9", "torch's cuda": "13.0"}
+    assert (release_of("torch", found, {}), release_of("vllm", found, {})) == ("2.9.1", None)
+    assert not Path(f"{python}.asked").exists()
+    assert packages_of(recognise(["/nowhere/vllm", "serve", "m"]), {}) == {}
 
 
 def test_the_engine_s_own_report_is_asked_for_once(prefix: Path) -> None:

@@ -145,10 +145,12 @@ def test_workload_factors_reach_the_usual_probes() -> None:
 
 def installed(folder: Path, release: str) -> Path:
     """The program of an environment with that release in it."""
-    (folder / "lib" / "python3.11" / "site-packages" / f"transformers-{release}.dist-info").mkdir(parents=True)
+    metadata = folder / "lib" / "python3.11" / "site-packages" / f"transformers-{release}.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text(f"Metadata-Version: 2.1\nName: transformers\nVersion: {release}\n")
     (folder / "bin").mkdir()
-    for name in ("python", "transformers"):
-        (folder / "bin" / name).write_text("#!/bin/sh\n")
+    for name, head in (("python", "/bin/sh"), ("transformers", f"{folder}/bin/python")):
+        (folder / "bin" / name).write_text(f"#!{head}\n")
         (folder / "bin" / name).chmod(0o755)
     return folder / "bin" / "transformers"
 

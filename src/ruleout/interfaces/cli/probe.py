@@ -22,6 +22,8 @@ from ruleout.runners.local import LocalRunner
 
 _PATHS = {"chat": CHAT, "text": TEXT}
 EXIT_NO_REFERENCE = 1
+_SHOWN = ("torch", "transformers")
+"""Of the versions, what is shown beside the engine's own."""
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -91,7 +93,8 @@ def _tell_event(event: Event) -> None:
 
 def _tell(reference: Reference, save: Path | None) -> None:
     console = answer_console()
-    versions = ", ".join(f"{name} {version}" for name, version in reference.versions.items())
+    shown = [name for name in (*_SHOWN, reference.engine) if name in reference.versions]
+    versions = ", ".join(f"{name} {reference.versions[name]}" for name in dict.fromkeys(shown))
     by = f"{reference.engine} ({versions})" if versions else reference.engine
     console.print(f"{reference.model.name} by {by}", markup=False, soft_wrap=True)
     for answer in reference.answers:
