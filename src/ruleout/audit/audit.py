@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ruleout.audit.folder import ModelFolder
+from ruleout.audit.rope.checks import findings as rope_findings
+from ruleout.audit.rope.checks import readings as rope_readings
 from ruleout.audit.subject import Check, DeepCheck, Progress, Subject, subject
 from ruleout.model.audit import Audit, AuditFinding, Host, Launch, ModelFacts, Severity
 
@@ -16,7 +18,7 @@ def files(subject: Subject) -> Iterator[AuditFinding]:
     yield from subject.problems
 
 
-CHECKS: tuple[Check, ...] = (files,)
+CHECKS: tuple[Check, ...] = (files, rope_findings)
 DEEP: tuple[DeepCheck, ...] = ()
 
 
@@ -35,7 +37,8 @@ def audit(
     if deep is not None:
         found += [finding for check in DEEP for finding in check(it, deep)]
     found = list(dict.fromkeys(found))
-    return Audit(facts(it), tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))))
+    ordered = tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+    return Audit(facts(it), ordered, rope=rope_readings(it))
 
 
 def facts(subject: Subject) -> ModelFacts:

@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 SMALL = 64 << 20
 """Bytes that a file of JSON or text may have; tokenizers of large vocabularies take about 30 MB."""
 MOST_FILES = 20_000
+DEEPEST = 64
+"""How many levels a document of JSON may have."""
 _LONGEST = 80
 
 
@@ -91,13 +93,16 @@ class ModelFolder:
         """What a small file of JSON holds. Raises Unreadable."""
         text = self.text(name, limit)
         try:
-            return json.loads(text)
+            document = json.loads(text)
+            if _too_deep(document):
+                raise RecursionError
         except RecursionError:
             raise Unreadable(name, "nested too deeply for any reader", "Fetch the published file again.") from None
         except ValueError as problem:
             where = f"line {problem.lineno}, " if isinstance(problem, json.JSONDecodeError) else ""
             why = f"no JSON: {where}{problem.args[0] if problem.args else problem}"
             raise Unreadable(name, why, "Mend it, or fetch the published file again.") from None
+        return document
 
     def mapping(self, name: str, limit: int = SMALL) -> Mapping[str, Any]:
         """A small file of JSON that holds an object. Raises Unreadable."""
@@ -132,6 +137,21 @@ def quoted(value: object) -> str:
     text = value if isinstance(value, str) else repr(value) if not isinstance(value, dict | list) else _nested(value)
     plain = "".join(character if character.isprintable() else "·" for character in text[: _LONGEST + 1])
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def _too_deep(document: Any) -> bool:
+    """Whether a document is nested more deeply than what goes through it level by level can go."""
+    level = [document] if isinstance(document, dict | list) else []
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if isinstance(one, dict) else one)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _nested(value: Any) -> str:

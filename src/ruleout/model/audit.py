@@ -124,6 +124,7 @@ class RopeReading:
             same or cannot be told.
         parameters: what it works with, by the name in `rope_parameters`.
         layer_type: the kind of layer with the largest difference, where layers differ.
+        interleaved: whether neighbours are turned together rather than halves; None where that is not known.
     """
 
     outcome: RopeOutcome
@@ -135,16 +136,31 @@ class RopeReading:
     angle_error: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     layer_type: str | None = None
+    interleaved: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """What a library makes of a configuration, against another one that the weights were made with. `why`: by key."""
+
+    outcome: RopeOutcome
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that was found, the worst first. `rope` is by the library and its release (`transformers-5.2`)."""
+    """All that was found, the worst first.
+
+    Attributes:
+        rope: by the library and its release (`transformers-5.2`).
+        against: by the same, where there is an original to compare with.
+    """
 
     model: ModelFacts
     findings: tuple[AuditFinding, ...] = ()
     memory: MemoryNeed | None = None
     rope: Mapping[str, RopeReading] = field(default_factory=dict)
+    against: Mapping[str, Departure] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
