@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ruleout.audit.architecture import architecture
 from ruleout.audit.folder import ModelFolder
 from ruleout.audit.rope.checks import findings as rope_findings
 from ruleout.audit.rope.checks import readings as rope_readings
 from ruleout.audit.subject import Check, DeepCheck, Progress, Subject, subject
+from ruleout.audit.template import template
+from ruleout.audit.tokens import tokens
 from ruleout.model.audit import Audit, AuditFinding, Host, Launch, ModelFacts, Severity
 
 _ORDER = tuple(Severity)
@@ -18,7 +21,7 @@ def files(subject: Subject) -> Iterator[AuditFinding]:
     yield from subject.problems
 
 
-CHECKS: tuple[Check, ...] = (files, rope_findings)
+CHECKS: tuple[Check, ...] = (files, architecture, rope_findings, tokens, template)
 DEEP: tuple[DeepCheck, ...] = ()
 
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.rope_variants import CHANGES, GLM, changed, seen
 
 from ruleout.audit.against import departure
-from tests.support.rope_variants import CHANGES, GLM, changed, seen
 
 EXPERIMENTS = Path(
     os.environ.get("RULEOUT_LAB_EXPERIMENTS") or Path(__file__).parents[4] / "shared" / "lab" / "experiments"

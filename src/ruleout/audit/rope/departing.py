@@ -33,20 +33,27 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     for name, reading in readings.items():
         if reading.outcome in _IDS and not reading.why.startswith(NOWHERE):
             groups.setdefault((reading.outcome, reading.why or _how(reading)), []).append(name)
-    known = [name for name, reading in readings.items() if reading.outcome is not RopeOutcome.UNKNOWN]
+    hopeless = not any(reading.outcome is RopeOutcome.SAME for reading in readings.values())
     for (outcome, how), names in groups.items():
-        severity = Severity.ERROR if names == known or concerns(subject, names) else Severity.WARNING
+        severity = Severity.ERROR if hopeless else severity_for(subject, names)
         what = f"{', '.join(names)}: {_WHAT[outcome]} ({how})"
         yield told(_IDS[outcome], severity, what, place(subject), _REMEDY[outcome], names[0])
 
 
-def concerns(subject: Subject, names: list[str]) -> bool:
-    """Whether one of these libraries is what the command starts; of an unknown release, it may be any."""
+def severity_for(subject: Subject, names: list[str]) -> Severity:
+    """How much it matters what these libraries do: it depends on what the command starts.
+
+    Of a transformers whose release is not known, it may be any that is; which one an engine has is its own affair.
+    """
     engine, version = subject.launch.engine, subject.launch.version
-    if engine != "transformers":
-        return engine in names
     releases = [name.partition("-")[2] for name in names if name.startswith("transformers-")]
-    return any(version is None or f"{version}.".startswith(f"{release}.") for release in releases)
+    if engine not in ("vllm", "sglang", "transformers"):
+        return Severity.WARNING
+    if engine != "transformers":
+        return Severity.ERROR if engine in names else Severity.NOTE
+    if version is None:
+        return Severity.WARNING if releases else Severity.NOTE
+    return Severity.ERROR if any(f"{version}.".startswith(f"{release}.") for release in releases) else Severity.NOTE
 
 
 def _how(reading: RopeReading) -> str:
@@ -73,7 +80,7 @@ def pairs(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
         return
     how, right = ("halves", "neighbours") if meaning else ("neighbours", "halves")
     what = f"{', '.join(wrong)}: elements are turned in {how}, the model means {right}; text differs from the start"
-    severity = Severity.ERROR if concerns(subject, wrong) else Severity.WARNING
+    severity = severity_for(subject, wrong)
     remedy = "Serve it with a release that pairs them as meant."
     yield told("rope-interleave-ignored", severity, what, "config.json: rope_interleave", remedy, wrong[0])
 
@@ -85,6 +92,6 @@ def start_warning(subject: Subject, readings: Readings) -> Iterator[AuditFinding
     if any(readings[name].outcome is RopeOutcome.UNKNOWN for name in names):
         return
     wrong = [name for name in names if readings[name].outcome is not RopeOutcome.SAME]
-    matters = f"matters for this model with {', '.join(wrong)}" if wrong else "says nothing about this model"
-    what = f"the RoPE warning at the start (`Transformers version … is used …`) {matters}: every model gets it"
+    matters = f"for this one it matters with {', '.join(wrong)}" if wrong else "it says nothing about this one"
+    what = f"the RoPE warning at the start (`Transformers version … is used …`) is printed for every model; {matters}"
     yield told("rope-start-warning", Severity.NOTE, what, place(subject))
