@@ -85,6 +85,8 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
         told |= {} if "head_dim" in defaults else {"given": True}
     elif re.search(r"self\.head_dim = .*(?:hidden_size // |// self\.num_attention_heads)", text):
         told["fills"] = True
+    elif defaults.get("head_dim", ...) is None:
+        told["bare"] = True
     if (own := _function(config, "convert_rope_params_to_dict")) is not None:
         told["custom"] = _custom(ast.unparse(own))
     elif "rope_local_base_freq" in defaults:
@@ -92,6 +94,11 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
         told["theta"] = {"global": defaults["rope_theta"], "local": defaults["rope_local_base_freq"]}
     if "self.hidden_size % self.num_attention_heads != 0" in text:
         told["divides"] = True
+    written = ast.unparse(model)
+    if "getattr(config, 'head_dim', None) or" in "".join(ast.unparse(c) for c in _classes(model) if c is not rotary):
+        told["heals"] = True
+    if re.search(r"scaling_factor = (self\.)?config\.rope_parameters\['factor'\]", written):
+        told["factor"] = True
     told["pairs"] = _pairs(model)
     told["sizes"] = {key: defaults[key] for key in _SIZES if defaults.get(key) is not None}
     if any("strict" in ast.unparse(decorator) for decorator in config.decorator_list):

@@ -17,7 +17,7 @@ from ruleout.audit.layers import feed_forward
 from ruleout.audit.subject import Subject
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
-from ruleout.model.model_types import first_releases
+from ruleout.model.model_types import first_releases, numbers
 
 SOURCES = {
     "transformers": "https://github.com/huggingface/transformers: models/auto/configuration_auto.py",
@@ -33,11 +33,6 @@ def _table() -> dict[str, dict[str, Any]]:
     table: dict[str, dict[str, Any]] = json.loads(text)
     return {name: {key: value.split() if key != "version" else value for key, value in told.items()}
             for name, told in table.items()}  # fmt: skip
-
-
-def release(version: str) -> tuple[int, ...]:
-    """A version as numbers, as far as it is numbers."""
-    return tuple(int(part) for part in version.split(".")[:3] if part.isdecimal())
 
 
 def architecture(subject: Subject) -> Iterator[AuditFinding]:
@@ -60,7 +55,7 @@ def _of_transformers(subject: Subject) -> Iterator[AuditFinding]:
     engine, version, table = subject.launch.engine, subject.launch.version, _table()
     first = first_releases().get(kind or "")
     if first is not None:
-        fails = engine == "transformers" and version is not None and release(version) < release(first)
+        fails = engine == "transformers" and version is not None and numbers(version) < numbers(first)
         severity = Severity.ERROR if fails else Severity.NOTE
         what = f"transformers {first} is the first to know {kind}" + (f", {version} does not" if fails else "")
         yield _finding("model-type-first-known", severity, what, "model_type", f"Use transformers {first} or newer.")
@@ -99,7 +94,7 @@ def _of_engine(subject: Subject) -> Iterator[AuditFinding]:
         told, version = _table()[engine], subject.launch.version
         if name in told["architectures"] or subject.launch.engine not in ("", engine):
             continue
-        newer = subject.launch.engine == engine and version is not None and release(version) > release(told["version"])
+        newer = subject.launch.engine == engine and version is not None and numbers(version) > numbers(told["version"])
         what = f"{engine} {told['version']} has no code of its own for {quoted(name)}"
         instead = "; it falls back to that of transformers, where its attention fits"
         severity = Severity.WARNING if subject.launch.engine == engine and not newer else Severity.NOTE
@@ -113,7 +108,7 @@ def _layers(config: Mapping[str, Any]) -> Iterator[AuditFinding]:
     """Layers that are taken for what they are not, and lists that do not fit the number of layers."""
     old, new = feed_forward(config, "5.2"), feed_forward(config, "5.24")
     if "mlp_layer_types" not in config and old != new:
-        what = "transformers 5.2 does not read first_k_dense_replace, takes 3 dense layers, and fills some with random weights"
+        what = "transformers 5.2 takes 3 dense layers, whatever first_k_dense_replace says: some get random weights"
         remedy = "Write mlp_layer_types, one entry a layer."
         yield AuditFinding(
             "dense-layers-not-read", Severity.WARNING, what, "config.json: mlp_layer_types", remedy,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from ruleout.audit.against import departure
 from ruleout.audit.architecture import architecture
 from ruleout.audit.folder import ModelFolder
 from ruleout.audit.rope.checks import findings as rope_findings
 from ruleout.audit.rope.checks import readings as rope_readings
+from ruleout.audit.rope.families import RELEASES
 from ruleout.audit.subject import Check, DeepCheck, Progress, Subject, subject
 from ruleout.audit.template import template
 from ruleout.audit.tokens import tokens
-from ruleout.model.audit import Audit, AuditFinding, Host, Launch, ModelFacts, Severity
+from ruleout.model.audit import Audit, AuditFinding, Departure, Host, Launch, ModelFacts, Severity
 
 _ORDER = tuple(Severity)
 
@@ -26,7 +29,11 @@ DEEP: tuple[DeepCheck, ...] = ()
 
 
 def audit(
-    folder: ModelFolder, launch: Launch | None = None, host: Host | None = None, deep: Progress | None = None
+    folder: ModelFolder,
+    launch: Launch | None = None,
+    host: Host | None = None,
+    deep: Progress | None = None,
+    original: Mapping[str, Any] | None = None,
 ) -> Audit:
     """All that can be known before the launch.
 
@@ -34,6 +41,7 @@ def audit(
         launch: what the command asks for; None where there is none.
         host: what it is to run on; None where that is not known.
         deep: also read the tensors, and tell this how far it is.
+        original: the configuration that the weights were made with, to say what is changed.
     """
     it = subject(folder, launch, host)
     found = [finding for check in CHECKS for finding in check(it)]
@@ -41,7 +49,15 @@ def audit(
         found += [finding for check in DEEP for finding in check(it, deep)]
     found = list(dict.fromkeys(found))
     ordered = tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
-    return Audit(facts(it), ordered, rope=rope_readings(it))
+    return Audit(facts(it), ordered, rope=rope_readings(it), against=_against(it, original))
+
+
+def _against(subject: Subject, original: Mapping[str, Any] | None) -> dict[str, Departure]:
+    if original is None or not subject.config:
+        return {}
+    text = original.get("text_config")
+    before = {**original, **text} if isinstance(text, dict) else original
+    return {f"transformers-{release}": departure(subject.config, before, release) for release in RELEASES}
 
 
 def facts(subject: Subject) -> ModelFacts:

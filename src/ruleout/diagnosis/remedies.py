@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ruleout.model import Diagnosis, Suspect
-from ruleout.model.model_types import first_releases
+from ruleout.model.model_types import first_releases, numbers
 
 _OFFERED = re.compile(
     r"(?i)(?:downgrad|upgrad|install|pin|use|try|switch|revert|roll|works? with|fixed (?:in|by)|workaround).{0,60}?"
@@ -23,7 +23,7 @@ def impossible(text: str, model_type: str | None) -> str:
     first = first_releases().get(model_type)
     for found in _OFFERED.finditer(text) if first else ():
         version, how = found["version"] or found["version_"], found["how"] or found["how_"] or "=="
-        limit, needed = _parts(version), _parts(first or "")
+        limit, needed = numbers(version), numbers(first or "")
         if limit < needed or (how == "<" and limit <= needed):
             named = f"below {version}" if how == "<" else version
             return f"cannot work: transformers {named} does not know {model_type}, {first} is the first to"
@@ -50,7 +50,3 @@ def _checked(suspect: Suspect, kind: str | None) -> Suspect:
     if not isinstance(note, str) or not (why := impossible(note, kind)):
         return suspect
     return replace(suspect, fix={**suspect.fix, "note": f"{note} ({why})"})
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

@@ -29,6 +29,7 @@ from ruleout.model import (
     Minimal,
     MissingError,
     OutcomeKind,
+    Suspect,
     Suspicion,
     Trial,
     UsageError,
@@ -60,8 +61,10 @@ class Investigation:
         listener: Listener,
         given: Sequence[Given] = (),
         reduce: bool = False,
+        before: Sequence[Suspect] = (),
     ) -> None:
         self.case, self.folder, self.journal, self.given = case, folder, journal, given
+        self.before = before
         self.engine, self.listener, self.reduce = engine, listener, reduce
         self.conductor = Conductor(case, folder, journal, engine, runner, listener)
 
@@ -152,7 +155,8 @@ class Investigation:
         """What the log of the first trial that showed the target makes likely; read once, then kept."""
         if self.journal.suspicion is None:
             first = self._first_shown()
-            self.journal.suspected(suspicion(self.case, self.folder.path / first.log) if first else Suspicion())
+            log = self.folder.path / first.log if first else None
+            self.journal.suspected(suspicion(self.case, log, self.before) if log else Suspicion())
         assert self.journal.suspicion is not None
         return self.journal.suspicion
 

@@ -17,3 +17,8 @@ def first_releases() -> dict[str, str]:
     text = (files("ruleout.model") / "model_types.json").read_text(encoding="utf-8")
     table: dict[str, str] = json.loads(text)
     return table
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers that can be compared, as far as it is numbers."""
+    return tuple(int(part) for part in version.split(".")[:3] if part.isdecimal())

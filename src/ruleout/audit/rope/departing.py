@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.meaning import meant
 from ruleout.audit.rope.telling import number, place, told
+from ruleout.audit.rope.transformers import STRANGER
 from ruleout.audit.subject import Subject
 from ruleout.model.audit import AuditFinding, RopeOutcome, RopeReading, Severity
 
 Readings = Mapping[str, RopeReading]
 
 NOWHERE = "rope_theta is nowhere"
-"""How the reason begins where a library departs for want of a theta, which is a finding of its own."""
+"""How the reason begins where a library departs for want of a theta."""
+ELSEWHERE = (NOWHERE, STRANGER)
+"""How reasons begin that are findings of their own."""
 _IDS = {RopeOutcome.DIFFERENT: "rope-different", RopeOutcome.NAN: "rope-nan", RopeOutcome.FAILS: "rope-fails"}
 _WHAT = {
     RopeOutcome.DIFFERENT: "positions are turned otherwise than this configuration means",
@@ -31,7 +34,7 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     """Each way of departing once."""
     groups: dict[tuple[RopeOutcome, str], list[str]] = {}
     for name, reading in readings.items():
-        if reading.outcome in _IDS and not reading.why.startswith(NOWHERE):
+        if reading.outcome in _IDS and not reading.why.startswith(ELSEWHERE):
             groups.setdefault((reading.outcome, reading.why or _how(reading)), []).append(name)
     hopeless = not any(reading.outcome is RopeOutcome.SAME for reading in readings.values())
     for (outcome, how), names in groups.items():

@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
+from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
 from ruleout.audit.rope.reading import TROUBLES, Reading, Refused, Untold, explained
@@ -43,7 +44,7 @@ def _read(
     kind = config.get("model_type")
     known = family(RELEASE, kind if isinstance(kind, str) else None)
     if known is None:
-        return Reading(untold=f"the rotary positions of model type {kind!r} are not known")
+        return Reading(untold=f"the rotary positions of model type {quoted(kind)} are not known")
     latent = kind in LATENT
     try:
         check_types(config, known)

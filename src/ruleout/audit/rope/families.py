@@ -30,6 +30,9 @@ class Family:
         head: the key whose value head_dim takes in any case; empty where there is none.
         given: a head_dim in the file replaces it all the same.
         fills: a missing head_dim becomes hidden_size / num_attention_heads.
+        bare: a missing head_dim stays null, which some rope types cannot do with.
+        heals: attention does with a head_dim that is null.
+        factor: attention reads `factor` whatever the rope type, unless it is the default one.
         divides: hidden_size has to be a multiple of num_attention_heads.
         custom: a way of its own to take the parameters.
         pairs: which elements are turned together: `halves`, `interleaved`, or `told` by rope_interleave.
@@ -47,6 +50,9 @@ class Family:
     head: str = ""
     given: bool = False
     fills: bool = False
+    bare: bool = False
+    heals: bool = False
+    factor: bool = False
     divides: bool = False
     custom: str = ""
     pairs: str = "halves"

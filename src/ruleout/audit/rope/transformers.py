@@ -9,14 +9,16 @@ Sources, all of https://github.com/huggingface/transformers: `modeling_rope_util
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
 from ruleout.audit.rope.reading import ALL, TROUBLES, Reading, Refused, Untold, explained
 from ruleout.audit.rope.rotation import SCALED, Head, Rotation, rotation
+from ruleout.model.model_types import first_releases, numbers
 
 Parameters = dict[str, Any]
 
@@ -32,7 +34,10 @@ SIZES = frozenset(
     {"hidden_size", "num_attention_heads", "head_dim", "max_position_embeddings", "qk_rope_head_dim"}
     | {"original_max_position_embeddings"}
 )
+_AS_IT_IS = ("dynamic", "yarn", "longrope")
 LAYERS = ("full_attention", "sliding_attention")
+STRANGER = "it does not know the model type"
+"""How the reason begins where a release is older than the model."""
 
 
 def read(config: Mapping[str, Any], release: str) -> Reading:
@@ -40,7 +45,10 @@ def read(config: Mapping[str, Any], release: str) -> Reading:
     kind = config.get("model_type")
     known = family(release, kind if isinstance(kind, str) else None)
     if known is None:
-        return Reading(untold=f"transformers {release} has no rotary positions for model type {kind!r}")
+        first = first_releases().get(kind) if isinstance(kind, str) else None
+        if first is not None and numbers(first) > numbers(release):
+            return Reading(refused=f"{STRANGER} {kind}: {first} is the first to")
+        return Reading(untold=f"transformers {release} has no rotary positions for model type {quoted(kind)}")
     try:
         return _read(config, release, known)
     except Refused as problem:
@@ -54,11 +62,13 @@ def read(config: Mapping[str, Any], release: str) -> Reading:
 def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
     check_types(config, known)
     sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
-    size = head_size(config, sizes, known)
     told = parameters(config, release, known, sizes)
     rotations = {}
     for layer, given in told.items():
         check_required(given)
+        if known.factor and given["rope_type"] != "default" and "factor" not in given:
+            raise Refused("KeyError: attention needs 'factor'")
+        size = head_size(config, sizes, known, given.get("rope_type"))
         rotations[layer] = _turned(given, size, sizes, release, known)
     return Reading(rotations, told, interleaved(config, known))
 
@@ -68,11 +78,15 @@ def interleaved(config: Mapping[str, Any], known: Family) -> bool:
     return bool(config.get("rope_interleave", True)) if known.pairs == "told" else known.pairs == "interleaved"
 
 
-def head_size(config: Mapping[str, Any], sizes: Mapping[str, Any], known: Family) -> Any:
-    """The head_dim that the rotary positions are made for."""
-    if known.head and not (known.given and "head_dim" in config):
-        return sizes[known.head]
+def head_size(config: Mapping[str, Any], sizes: Mapping[str, Any], known: Family, kind: Any) -> Any:
+    """The head_dim that the rotary positions are made for. Some rope types take a null for what it is."""
+    there = known.bare or "head_dim" in sizes
     size = sizes.get("head_dim")
+    if known.head and not (known.given and "head_dim" in config):
+        there, size = True, sizes[known.head]
+    unhealed = "head_dim" in config and not (known.heals or known.head)
+    if size is None and there and not known.fills and (kind in _AS_IT_IS or unhealed):
+        raise Refused("TypeError: head_dim is null")
     return size or sizes["hidden_size"] // sizes["num_attention_heads"]
 
 
@@ -160,10 +174,13 @@ def _of_version_5(
         kind = one.setdefault("rope_type", one.get("type", "default"))
         if kind == "mrope" and known.custom == "mrope":
             one["rope_type"] = "default"
-        if kind in ("su", "yarn") and known.custom == "su":
+        if known.custom == "su" and kind != "default":
+            if kind not in ("su", "yarn", "longrope"):
+                raise Refused(f"ValueError: this model type is scaled by 'longrope', not {quoted(kind)}")
             one["rope_type"] = "longrope"
-        if release == "5.2" and share is not None and kind != "default":
-            one["partial_rotary_factor"] = share  # what stands beside the parameters goes before what stands in them
+        beside = config.get("partial_rotary_factor", share)
+        if release == "5.2" and beside is not None and kind != "default":
+            one["partial_rotary_factor"] = beside  # what stands beside the parameters goes before what stands in them
         _trained(one, config, sizes, nested=bool(nested))
         if known.custom == "floats":
             one |= {key: float(one[key]) for key in ("beta_fast", "beta_slow", "factor") if key in one}
@@ -201,7 +218,10 @@ def _two_kinds(
 ) -> dict[str, Parameters]:
     """Models with full and sliding attention, each with a theta of its own."""
     given, scaling = config.get("rope_parameters"), config.get("rope_scaling")
+    if given is not None and isinstance(scaling, dict) and LAYERS[0] not in given:
+        raise KeyError(LAYERS[0])
     given = {} if given is None else given
+    present = _kinds_of_layers(config, LAYERS)
     keys = ("global_rope_theta", "local_rope_theta") if scale_both else ("rope_theta", "rope_local_base_freq")
     found = {}
     for layer, key, default in zip(LAYERS, keys, (known.theta["global"], known.theta["local"]), strict=True):
@@ -211,5 +231,17 @@ def _two_kinds(
         one.setdefault("rope_theta", config.get(key, default))
         one.setdefault("rope_type", one.get("type", "default"))
         _trained(one, config, sizes, nested=True)
-        found[layer] = one
+        if layer in present:
+            found[layer] = one
     return found
+
+
+def _kinds_of_layers(config: Mapping[str, Any], otherwise: Sequence[str]) -> Sequence[str]:
+    """The kinds of layers that occur: those listed, or every sixth with full attention, as Gemma 3 has it."""
+    listed, layers = config.get("layer_types"), config.get("num_hidden_layers")
+    if isinstance(listed, list):
+        return [kind for kind in otherwise if kind in listed]
+    every = config.get("sliding_window_pattern", 6)
+    if config.get("model_type") not in ("gemma3_text", "gemma3") or not isinstance(layers, int) or not every:
+        return otherwise
+    return [LAYERS[1]] if layers < every else otherwise
