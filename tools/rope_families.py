@@ -99,6 +99,7 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
         told["heals"] = True
     if re.search(r"scaling_factor = (self\.)?config\.rope_parameters\['factor'\]", written):
         told["factor"] = True
+    told |= {"mscale": True} if "mscale_all_dim" in written else {}
     told["pairs"] = _pairs(model)
     told["sizes"] = {key: defaults[key] for key in _SIZES if defaults.get(key) is not None}
     if any("strict" in ast.unparse(decorator) for decorator in config.decorator_list):

@@ -33,6 +33,7 @@ class Family:
         bare: a missing head_dim stays null, which some rope types cannot do with.
         heals: attention does with a head_dim that is null.
         factor: attention reads `factor` whatever the rope type, unless it is the default one.
+        mscale: attention is scaled by `factor` where mscale_all_dim is given.
         divides: hidden_size has to be a multiple of num_attention_heads.
         custom: a way of its own to take the parameters.
         pairs: which elements are turned together: `halves`, `interleaved`, or `told` by rope_interleave.
@@ -53,6 +54,7 @@ class Family:
     bare: bool = False
     heals: bool = False
     factor: bool = False
+    mscale: bool = False
     divides: bool = False
     custom: str = ""
     pairs: str = "halves"

@@ -110,7 +110,7 @@ def _proportional(parameters: Mapping[str, Any], head: Head, precision: Precisio
 
 
 def _dynamic(parameters: Mapping[str, Any], head: Head, precision: Precision) -> Rotation:
-    base, factor, most = (_number(v) for v in (parameters["rope_theta"], parameters["factor"], head.most))
+    base, factor, most = parameters["rope_theta"] * 1.0, _number(parameters["factor"]), _number(head.most)
 
     def grown(tokens: int) -> Array:
         stretch = (factor * max(tokens, most) / most) - (factor - 1)

@@ -66,7 +66,8 @@ def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
     rotations = {}
     for layer, given in told.items():
         check_required(given)
-        if known.factor and given["rope_type"] != "default" and "factor" not in given:
+        scaled = given["rope_type"] != "default"
+        if scaled and (known.factor or (known.mscale and given.get("mscale_all_dim"))) and given.get("factor") is None:
             raise Refused("KeyError: attention needs 'factor'")
         size = head_size(config, sizes, known, given.get("rope_type"))
         rotations[layer] = _turned(given, size, sizes, release, known)
@@ -119,6 +120,9 @@ def parameters(
     if release == "4.57":
         return _of_version_4(config, known, sizes)
     if known.custom in ("two", "two-scaled"):
+        flat = config.get("rope_parameters")
+        if release == "5.2" and isinstance(flat, dict) and not set(flat) <= set(LAYERS):
+            check_required({"rope_type": flat.get("type"), "original_max_position_embeddings": 0, **flat})
         return _two_kinds(config, known, sizes, scale_both=known.custom == "two-scaled")
     if known.custom == "other":
         raise Untold("this model type takes its rotary parameters in a way of its own")
