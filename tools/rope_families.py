@@ -89,6 +89,8 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
         told["bare"] = True
     if (own := _function(config, "convert_rope_params_to_dict")) is not None:
         told["custom"] = _custom(ast.unparse(own))
+    elif "len(self.rope_scaling) != 3" in text:
+        told["custom"] = "su"
     elif "rope_local_base_freq" in defaults:
         told["custom"] = "two"
         told["theta"] = {"global": defaults["rope_theta"], "local": defaults["rope_local_base_freq"]}
@@ -97,7 +99,7 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
     written = ast.unparse(model)
     if "getattr(config, 'head_dim', None) or" in "".join(ast.unparse(c) for c in _classes(model) if c is not rotary):
         told["heals"] = True
-    if re.search(r"scaling_factor = (self\.)?config\.rope_parameters\['factor'\]", written):
+    if re.search(r"scaling_factor = (self\.)?config\.rope_(parameters|scaling)\['factor'\]", written):
         told["factor"] = True
     told |= {"mscale": True} if "mscale_all_dim" in written else {}
     told["pairs"] = _pairs(model)
