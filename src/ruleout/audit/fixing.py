@@ -57,9 +57,13 @@ def _head_size(config: Config) -> str:
     """A head_dim that is null, or other than what a model with latent attention takes it for."""
     kind, size = config.get("model_type"), config.get("head_dim", ...)
     known = newest(kind) if isinstance(kind, str) else None
-    if size is None:
+    width, heads = config.get("hidden_size"), config.get("num_attention_heads")
+    if size is None and known and known.head:
         del config["head_dim"]
         return "head_dim: null is out"
+    if size is None and type(width) is int and type(heads) is int and heads > 0:
+        config["head_dim"] = width // heads
+        return "head_dim is now hidden_size / num_attention_heads"
     if known and known.head and size is not ... and size != config.get(known.head, size):
         config["head_dim"] = config[known.head]
         return f"head_dim is now {known.head}"

@@ -1,27 +1,29 @@
+# mypy: disable-error-code="import-not-found"
 """Runs in an engine's own environment: what the real library makes of configurations, one JSON object a line."""
 
 import copy
 import json
 import sys
 import warnings
+from typing import Any
 
 warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: E402
 
-DEFAULTS = {}
+DEFAULTS: dict[str, Any] = {}
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
 
-def rotary(model):
+def rotary(model: Any) -> Any:
     """The module that turns positions."""
     found = [m for m in model.modules() if type(m).__name__.endswith("RotaryEmbedding")]
     return found[0]
 
 
-def fresh(kind):
+def fresh(kind: str) -> Any:
     """The configuration's class with its default arguments as they were: 5.2 changes some of them in place."""
     class_ = CONFIG_MAPPING[kind]
     first = DEFAULTS.setdefault(kind, copy.deepcopy(class_.__init__.__defaults__))
@@ -29,7 +31,7 @@ def fresh(kind):
     return class_
 
 
-def made(config):
+def made(config: dict[str, Any]) -> dict[str, Any]:
     """The frequencies and scalings by the kind of layer, after a forward."""
     kind = config.pop("model_type")
     built = fresh(kind)(**config)

@@ -23,6 +23,8 @@ def compared(reading: Reading, reference: Reading) -> RopeReading:
         return RopeReading(RopeOutcome.UNKNOWN, reading.untold or reference.untold)
     if reading.refused:
         return RopeReading(RopeOutcome.FAILS, reading.refused)
+    if not reading.rotations or not (reference.rotations or reference.refused):
+        return RopeReading(RopeOutcome.UNKNOWN, "there is no kind of layer that is turned")
     layer = max(reading.rotations, key=lambda kind: _worst(reading, reference, kind))
     found = reading.rotations[layer]
     finite = all(rotation.finite for rotation in reading.rotations.values())

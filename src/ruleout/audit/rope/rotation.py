@@ -54,8 +54,14 @@ class Rotation:
     grown: Callable[[int], Array] | None = None
 
     def at(self, tokens: int) -> Array:
-        """The frequencies when the text has that many tokens."""
-        return self.grown(tokens) if self.grown is not None and tokens > self.beyond else self.frequencies
+        """The frequencies when the text has that many tokens; NaN where a text of that length would end in an error."""
+        if self.grown is None or tokens <= self.beyond:
+            return self.frequencies
+        try:
+            with np.errstate(all="ignore"):
+                return self.grown(tokens)
+        except (TypeError, ValueError, ArithmeticError):
+            return np.full_like(self.frequencies, np.nan)
 
     @property
     def finite(self) -> bool:

@@ -87,6 +87,8 @@ def _folder(name: str) -> ModelFolder:
     path = Path(name)
     remedy = "Name the folder that holds the model's config.json."
     try:
+        if "\0" in name:
+            raise ValueError
         if not name or not path.exists():
             hub = name.count("/") == 1 and name[0] not in "./~"
             told = "no such folder" + (" (a name on a hub is no folder: fetch it first)" if hub else "")
@@ -98,7 +100,8 @@ def _folder(name: str) -> ModelFolder:
             raise UsageError(f"{name}: no config.json in there", remedy)
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "not the name of a folder"
-        raise UsageError(f"{name}: {why}", remedy) from None
+        plain = "".join(c if c.isprintable() else "·" for c in name)
+        raise UsageError(f"{plain}: {why}", remedy) from None
     return folder
 
 
