@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ruleout.audit import deep as numbers
 from ruleout.audit.against import departure
 from ruleout.audit.architecture import architecture
+from ruleout.audit.checkpoint import checkpoint
+from ruleout.audit.checkpoint_shapes import shapes
 from ruleout.audit.folder import ModelFolder
+from ruleout.audit.hardware import hardware
+from ruleout.audit.memory import memory
+from ruleout.audit.memory_dividing import dividing
+from ruleout.audit.quantised_fused import fused
 from ruleout.audit.rope.checks import findings as rope_findings
 from ruleout.audit.rope.checks import readings as rope_readings
 from ruleout.audit.rope.families import RELEASES
-from ruleout.audit.subject import Check, DeepCheck, Progress, Subject, subject
+from ruleout.audit.subject import Check, Progress, Subject, subject
 from ruleout.audit.template import template
 from ruleout.audit.tokens import tokens
-from ruleout.model.audit import Audit, AuditFinding, Departure, Host, Launch, ModelFacts, Severity
+from ruleout.model.audit import (
+    Audit,
+    AuditFinding,
+    Departure,
+    Host,
+    Launch,
+    ModelFacts,
+    Severity,
+    TensorStatistics,
+)
 
 _ORDER = tuple(Severity)
 
@@ -24,8 +40,9 @@ def files(subject: Subject) -> Iterator[AuditFinding]:
     yield from subject.problems
 
 
-CHECKS: tuple[Check, ...] = (files, architecture, rope_findings, tokens, template)
-DEEP: tuple[DeepCheck, ...] = ()
+CHECKS: tuple[Check, ...] = (
+    files, architecture, rope_findings, tokens, template, checkpoint, shapes, fused, dividing, hardware,
+)  # fmt: skip
 
 
 def audit(
@@ -45,11 +62,15 @@ def audit(
     """
     it = subject(folder, launch, host)
     found = [finding for check in CHECKS for finding in check(it)]
+    need, fits = memory(it)
+    found += fits
+    tensors: tuple[TensorStatistics, ...] = ()
     if deep is not None:
-        found += [finding for check in DEEP for finding in check(it, deep)]
+        tensors, unread = numbers.read(it, deep)
+        found += [*unread, *numbers.judge(tensors)]
     found = list(dict.fromkeys(found))
     ordered = tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
-    return Audit(facts(it), ordered, rope=rope_readings(it), against=_against(it, original))
+    return Audit(facts(it), ordered, need, rope_readings(it), _against(it, original), tensors)
 
 
 def _against(subject: Subject, original: Mapping[str, Any] | None) -> dict[str, Departure]:

@@ -52,8 +52,6 @@ Check = Callable[[Subject], Iterator[AuditFinding]]
 """A check yields what it finds, and nothing where it has nothing to look at."""
 Progress = Callable[[int, int], None]
 """Told how many bytes of how many have been read."""
-DeepCheck = Callable[[Subject, Progress], Iterator[AuditFinding]]
-"""A check that reads the tensors themselves."""
 
 
 def subject(folder: ModelFolder, launch: Launch | None, host: Host | None) -> Subject:

@@ -101,6 +101,33 @@ class MemoryNeed:
     assumed: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class TensorStatistics:
+    """What the numbers of one tensor are like, as its bytes were read.
+
+    Attributes:
+        file: that holds it.
+        count: of its elements; packed formats hold more values than elements.
+        nan, inf, zeros: how many elements are so. Zeros of integers are counted only where a whole block is zero.
+        largest, smallest: magnitudes of finite elements.
+        rms: root mean square of a sample of them; None where the dtype has no numbers of its own.
+        constant: whether all elements are the same.
+    """
+
+    name: str
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    count: int
+    nan: int
+    inf: int
+    zeros: int
+    largest: float
+    smallest: float
+    rms: float | None
+    constant: bool
+
+
 class RopeOutcome(StrEnum):
     """What one reader makes of the positions that a configuration means."""
 
@@ -154,6 +181,7 @@ class Audit:
     Attributes:
         rope: by the library and its release (`transformers-5.2`).
         against: by the same, where there is an original to compare with.
+        tensors: empty unless they were read.
     """
 
     model: ModelFacts
@@ -161,6 +189,7 @@ class Audit:
     memory: MemoryNeed | None = None
     rope: Mapping[str, RopeReading] = field(default_factory=dict)
     against: Mapping[str, Departure] = field(default_factory=dict)
+    tensors: tuple[TensorStatistics, ...] = ()
 
     @property
     def failed(self) -> bool:
