@@ -9,72 +9,27 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-from ruleout.audit.folder import ModelFolder, Unreadable, quoted
+from ruleout.audit.checkpoint_contents import BESIDE, INDEX, SHARDING, Checkpoint
+from ruleout.audit.folder import ModelFolder, quoted
 from ruleout.audit.subject import Subject
-from ruleout.audit.tensors import Header, Tensor, few, read_header
+from ruleout.audit.tensors import few
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
 
-INDEX = "model.safetensors.index.json"
 FORMAT = "https://huggingface.co/docs/safetensors/index#format"
-SHARDING = "https://huggingface.co/docs/transformers/big_models#sharded-checkpoints"
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5,6})-of-(?P<of>\d{5,6})\.safetensors")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 _NO_WEIGHTS = frozenset(
     {"training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scaler.pt", "rng_state.pth"}
 )
-_BESIDE = ("adapter_", "consolidated", "original")
 _MENDED = "Fetch the file again and compare its hash with the published one."
 _SEVERITY = {"gap": Severity.WARNING, "rest": Severity.WARNING}
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """What a folder's safetensors files hold.
-
-    Attributes:
-        headers: by file name, of the files that are loaded.
-        index: file name by tensor name; None without an index, or where it could not be read.
-        unread: findings about the index itself.
-    """
-
-    headers: Mapping[str, Header]
-    index: Mapping[str, str] | None
-    unread: tuple[AuditFinding, ...] = ()
-
-    def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Every tensor with the name of its file."""
-        for file, header in self.headers.items():
-            for tensor in header.tensors:
-                yield file, tensor
-
-    def by_name(self) -> dict[str, Tensor]:
-        """The tensors by name; the last one where a name stands twice."""
-        return {tensor.name: tensor for _, tensor in self.tensors()}
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that could be there was read: only then can a tensor be called missing."""
-        return bool(self.headers) and all(header.readable for header in self.headers.values())
-
-
-@lru_cache(maxsize=1)
-def contents(folder: ModelFolder) -> Checkpoint:
-    """The headers of a folder, read once, whichever checks look at them."""
-    index, unread = _index(folder)
-    named = [name for name in folder.names if name.endswith(".safetensors") and not name.startswith(_BESIDE)]
-    if index is not None:
-        named = [name for name in named if name in set(index.values())]
-    return Checkpoint({name: read_header(folder, name) for name in named}, index, unread)
-
-
 def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
     """Files, index and headers, held against each other."""
-    held = contents(subject.folder)
+    held = subject.checkpoint
     yield from held.unread
     yield from _pickles(subject.folder, held)
     for header in held.headers.values():
@@ -88,34 +43,6 @@ def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
     if held.index is not None:
         yield from _against_index(subject.folder, held, held.index)
     yield from _twice(held)
-
-
-def _index(folder: ModelFolder) -> tuple[Mapping[str, str] | None, tuple[AuditFinding, ...]]:
-    if not folder.has(INDEX):
-        return None, ()
-    remedy = "Fetch the index again; it is a small file."
-    try:
-        found: Any = folder.mapping(INDEX, limit=256 << 20).get("weight_map")
-    except Unreadable as problem:
-        return None, (_finding("checkpoint-index", Severity.ERROR, problem.why, INDEX, remedy, SHARDING),)
-    if not isinstance(found, dict) or not all(isinstance(file, str) for file in found.values()):
-        what = "has no weight_map that gives the file of each tensor"
-        return None, (_finding("checkpoint-index", Severity.ERROR, what, INDEX, remedy, SHARDING),)
-    outside = sorted({file for file in found.values() if "/" in file or "\\" in file or file in ("", ".", "..")})
-    if outside:
-        what = f"names files that do not lie in the folder: {few(outside)}; they are not read"
-        unread = (
-            _finding(
-                "checkpoint-outside",
-                Severity.ERROR,
-                what,
-                INDEX,
-                "Do not serve it: fetch it from its publisher.",
-                SHARDING,
-            ),
-        )
-        return {name: file for name, file in found.items() if file not in outside}, unread
-    return found, ()
 
 
 def _pickles(folder: ModelFolder, held: Checkpoint) -> Iterator[AuditFinding]:
@@ -152,8 +79,8 @@ def _shards(folder: ModelFolder, held: Checkpoint) -> Iterator[AuditFinding]:
 
 
 def _against_index(folder: ModelFolder, held: Checkpoint, index: Mapping[str, str]) -> Iterator[AuditFinding]:
-    absent = Counter(file for file in index.values() if not folder.has(file))
-    for file, count in sorted(absent.items()):
+    named = Counter(index.values())
+    for file, count in sorted((file, count) for file, count in named.items() if not folder.has(file)):
         what = f"the file is not there, and {count} tensors with it"
         yield _finding(
             "checkpoint-missing-file",
@@ -165,20 +92,19 @@ def _against_index(folder: ModelFolder, held: Checkpoint, index: Mapping[str, st
         )
     unused = [
         name for name in folder.names
-        if name.endswith(".safetensors") and name not in held.headers and not name.startswith(_BESIDE)
+        if name.endswith(".safetensors") and name not in held.headers and not name.startswith(BESIDE)
     ]  # fmt: skip
     if unused:
         what = f"the index does not name {few(unused)}: what it holds is not loaded"
         remedy = "Remove it, or fetch the index that belongs to it."
         yield _finding("checkpoint-extra-file", Severity.WARNING, what, quoted(unused[0]), remedy, SHARDING)
-    places: dict[str, set[str]] = defaultdict(set)
-    for file, tensor in held.tensors():
-        places[tensor.name].add(file)
+    names_of = {file: {tensor.name for tensor in header.tensors} for file, header in held.headers.items()}
+    everywhere: set[str] = set().union(*names_of.values())
     lacking: dict[str, list[str]] = defaultdict(list)
     elsewhere: dict[str, list[str]] = defaultdict(list)
     for name, file in index.items():
-        if file in held.headers and held.headers[file].readable and file not in places[name]:
-            (elsewhere if places[name] else lacking)[file].append(name)
+        if file in names_of and name not in names_of[file] and held.headers[file].readable:
+            (elsewhere if name in everywhere else lacking)[file].append(name)
     for file, names in sorted(lacking.items()):
         what = f"{len(names)} tensors that the index places here are in no file: {few(names)}"
         yield _finding("checkpoint-missing-tensor", Severity.ERROR, what, quoted(file), _MENDED, SHARDING)
@@ -187,7 +113,7 @@ def _against_index(folder: ModelFolder, held: Checkpoint, index: Mapping[str, st
         yield _finding(
             "checkpoint-misplaced-tensor", Severity.ERROR, what, quoted(file), "Fetch the index again.", SHARDING
         )
-    extra = [name for name in places if name not in index]
+    extra = sorted(everywhere - index.keys())
     if extra:
         what = f"{len(extra)} tensors are in the files and not in the index: {few(extra)}; "
         what += "Transformers ignores them, other engines load them"

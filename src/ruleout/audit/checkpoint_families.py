@@ -50,7 +50,6 @@ class Parameter:
         name: in the checkpoint, `.weight` included.
         shape: (out, in) of a linear layer.
         fused: linear layers that engines join into one share this name; empty for others.
-        layer: of the decoder; -1 outside of it.
         linear: whether it is the weight of a linear layer, which may be quantised.
         optional: whether releases exist that lack it.
     """
@@ -60,7 +59,6 @@ class Parameter:
     part: Part
     split: Split = Split.NONE
     fused: str = ""
-    layer: int = -1
     linear: bool = False
     optional: bool = False
 
@@ -68,6 +66,12 @@ class Parameter:
     def module(self) -> str:
         """The name of the layer that it belongs to."""
         return self.name.rpartition(".")[0]
+
+    @property
+    def layer(self) -> int:
+        """The number of its layer in the decoder; -1 outside of it."""
+        parts = self.name.split(".", 3)
+        return int(parts[2]) if parts[1] == "layers" else -1
 
     @property
     def count(self) -> int:
@@ -182,10 +186,10 @@ def _layer(sizes: Sizes, layer: int, *, expert_layer: bool) -> Iterator[Paramete
     mlp = _experts(sizes, f"{base}.mlp") if expert_layer else _dense(
         f"{base}.mlp", hidden, sizes("intermediate_size"), Part.DENSE, bias=sizes.config.get("mlp_bias") is True
     )  # fmt: skip
-    for parameter in (*attention, *mlp):
-        yield replace(parameter, layer=layer)
+    yield from attention
+    yield from mlp
     for norm in ("input_layernorm", "post_attention_layernorm"):
-        yield Parameter(f"{base}.{norm}.weight", (hidden,), Part.NORM, layer=layer)
+        yield Parameter(f"{base}.{norm}.weight", (hidden,), Part.NORM)
 
 
 def _predicting(sizes: Sizes, layer: int) -> Iterator[Parameter]:
@@ -194,12 +198,12 @@ def _predicting(sizes: Sizes, layer: int) -> Iterator[Parameter]:
     for parameter in _layer(sizes, layer, expert_layer=True):
         yield replace(parameter, optional=True)
     for norm in ("enorm", "hnorm", "shared_head.norm"):
-        yield Parameter(f"{base}.{norm}.weight", (hidden,), Part.MTP, layer=layer, optional=True)
+        yield Parameter(f"{base}.{norm}.weight", (hidden,), Part.MTP, optional=True)
     joined = (hidden, 2 * hidden)
-    yield Parameter(f"{base}.eh_proj.weight", joined, Part.MTP, layer=layer, linear=True, optional=True)
+    yield Parameter(f"{base}.eh_proj.weight", joined, Part.MTP, linear=True, optional=True)
     table = (sizes("vocab_size"), hidden)
     for name in ("embed_tokens", "shared_head.head"):
-        yield Parameter(f"{base}.{name}.weight", table, Part.MTP, Split.VOCABULARY, layer=layer, optional=True)
+        yield Parameter(f"{base}.{name}.weight", table, Part.MTP, Split.VOCABULARY, optional=True)
 
 
 def _linear(

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
-from ruleout.audit.checkpoint import contents
-from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, experts_as_one, parameters
+from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, experts_as_one
 from ruleout.audit.checkpoint_stored import Difference, compare
-from ruleout.audit.folder import ModelFolder, quoted
+from ruleout.audit.folder import quoted
 from ruleout.audit.quantised_reading import NotKnown, Quantisation, declared
 from ruleout.audit.subject import Subject
 from ruleout.audit.tensors import Tensor, few
@@ -23,34 +21,17 @@ from ruleout.model.audit import AuditFinding, Launch, Severity
 CONFIG = "config.json"
 MODELS = "https://github.com/huggingface/transformers/tree/v5.2.0/src/transformers/models"
 FORMATS = "https://docs.vllm.ai/en/stable/features/quantization/"
-_PREFIXES = ("", "language_model.", "model.language_model.")
 _PREDICTORS = ("NEXTN", "EAGLE")
 _OF_THE_MODEL = (".embed_tokens", ".shared_head.head")
 """What a layer for multi-token prediction may share with the model itself."""
 
 
-@lru_cache(maxsize=1)
-def language_model(folder: ModelFolder) -> dict[str, Tensor]:
-    """The tensors of the language model by name, without what a multimodal model puts before it."""
-    held = contents(folder).by_name()
-    for prefix in _PREFIXES:
-        base = f"{prefix}layers.0." if prefix == "model.language_model." else f"{prefix}model.layers.0."
-        if prefix and any(name.startswith(base) for name in held):
-            inner = "model." if prefix == "model.language_model." else ""
-            return {
-                f"{inner}{name.removeprefix(prefix)}" if name.startswith(prefix) else name: t
-                for name, t in held.items()
-            }
-    return held
-
-
 def shapes(subject: Subject) -> Iterator[AuditFinding]:
     """The tensors held against the configuration and the declared quantisation."""
-    checkpoint = contents(subject.folder)
-    if not checkpoint.headers:
+    if not subject.checkpoint.headers:
         return
     try:
-        asked = list(parameters(subject.config))
+        asked = subject.parameters
         quantisation = declared(subject.quantization)
     except NotDescribed as problem:
         what = f"which tensors there have to be is not known here ({problem}): names and shapes are not checked"
@@ -60,9 +41,9 @@ def shapes(subject: Subject) -> Iterator[AuditFinding]:
         what = f"how {problem} stores its layers is not known here: names and shapes are not checked"
         yield _note("quantised-not-described", what, f"{CONFIG}: quantization_config", FORMATS)
         return
-    held = language_model(subject.folder)
+    held = subject.tensors
     difference = compare(asked, experts_as_one(asked), quantisation, held)
-    yield from _weights(subject, difference, complete=checkpoint.complete)
+    yield from _weights(subject, difference, complete=subject.checkpoint.complete)
     yield from _formats(difference, quantisation)
     yield from _prediction(subject, asked, held)
     if quantisation is None:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import median
 
-from ruleout.audit.checkpoint import contents
 from ruleout.audit.deep_reading import statistics
 from ruleout.audit.folder import Unreadable, quoted
 from ruleout.audit.subject import Progress, Subject
@@ -33,7 +32,7 @@ def read(subject: Subject, progress: Progress) -> tuple[tuple[TensorStatistics, 
     Args:
         progress: told how many bytes of how many have been read.
     """
-    headers = list(contents(subject.folder).headers.values())
+    headers = list(subject.checkpoint.headers.values())
     sizes = [sum(tensor.bytes for tensor in header.tensors if tensor.end <= header.size) for header in headers]
     found: list[TensorStatistics] = []
     problems: list[AuditFinding] = []

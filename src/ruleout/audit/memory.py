@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ruleout.audit.checkpoint import contents
-from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, Sizes, parameters
-from ruleout.audit.checkpoint_shapes import language_model, speculates
+from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, Sizes
+from ruleout.audit.checkpoint_shapes import speculates
 from ruleout.audit.memory_cache import Cache, cache, tokens
 from ruleout.audit.memory_deployment import Deployment, deployment
 from ruleout.audit.memory_reserve import GIB, batched, budget
-from ruleout.audit.memory_weights import LOADED, Weight, by_configuration, per_rank, stored
+from ruleout.audit.memory_weights import Weight, by_configuration, loaded, per_rank, stored
 from ruleout.audit.quantised_reading import NotKnown, declared
 from ruleout.audit.subject import Subject
 from ruleout.model import Component
@@ -31,7 +30,7 @@ class Fit:
     """How a model lies in the memory of one rank.
 
     Attributes:
-        weights: bytes as they are stored; loading takes a little more.
+        weights: bytes that loading takes.
         pool: bytes that are left for the cache; None where the host is not known, below 0 where nothing is left.
         tokens: that the pool keeps.
         context: tokens of the longest request.
@@ -59,41 +58,42 @@ def fit(
     held = cache(config, deployed)
     drafting = bool(speculates(launch))
     heads = 1 if sizes.latent else sizes.kv_heads
-    loaded = per_rank(weights, deployed, kv_heads=heads, layers=sizes("num_hidden_layers"), drafting=drafting)
+    each = per_rank(weights, deployed, kv_heads=heads, layers=sizes("num_hidden_layers"), drafting=drafting)
+    taken = loaded(each, deployed, cpu=launch.value("device") == "cpu")
     context = launch.number("context_length", "max_model_len") or sizes("max_position_embeddings", 1 << 17)
-    pool, found, assumed = None, None, {**deployed.assumed, "loaded_over_stored": LOADED}
+    pool, found, assumed = None, None, {**deployed.assumed, "loading_takes_gib": round((taken - each) / GIB, 2)}
     explicit = _cpu_cache(launch)
     if explicit is not None:
         pool = explicit
     elif host is not None and host.memory:
         left = budget(launch, host, deployed, config)
-        pool = left.bytes - loaded * LOADED
+        pool = left.bytes - taken
         assumed |= left.assumed
     if pool is not None:
         step = batched(launch, host.memory if host is not None else 0)
         found = tokens(held, pool, launch.engine, context=context, batched=step)
     limit = launch.number("max_total_tokens")
     found = min(found, limit) if found is not None and limit is not None else found
-    return Fit(deployed, held, loaded, pool, found, context, assumed)
+    return Fit(deployed, held, taken, pool, found, context, assumed)
 
 
 def memory(subject: Subject) -> tuple[MemoryNeed | None, list[AuditFinding]]:
     """What the model takes, and what will not fit or not divide."""
     try:
-        asked = list(parameters(subject.config))
-        here = bool(contents(subject.folder).headers)
-        weights = stored(asked, language_model(subject.folder)) if here else _by_configuration(subject, asked)
+        asked = subject.parameters
+        here = bool(subject.checkpoint.headers)
+        weights = stored(asked, subject.tensors) if here else _by_configuration(subject, asked)
         it = fit(subject.config, subject.quantization, weights, subject.launch, subject.host)
     except (NotDescribed, NotKnown):
         return None, []
     assumed = dict(it.assumed) if here else {**it.assumed, "weights": "by the configuration"}
     need = MemoryNeed(
-        round(it.weights * LOADED / GIB, 2), round(it.cache.counted()), it.tokens, assumed
+        round(it.weights / GIB, 2), round(it.cache.counted()), it.tokens, assumed
     )  # fmt: skip
     return need, [*_room(it, subject.host), *_layout(it)]
 
 
-def _by_configuration(subject: Subject, asked: list[Parameter]) -> list[Weight]:
+def _by_configuration(subject: Subject, asked: tuple[Parameter, ...]) -> list[Weight]:
     """The weights of a checkpoint whose files are not here."""
     element = 4 if str(subject.config.get("dtype") or subject.config.get("torch_dtype")).endswith("float32") else 2
     needed = [parameter for parameter in asked if not parameter.optional or parameter.part is not Part.VOCABULARY]
@@ -114,7 +114,7 @@ def _room(it: Fit, host: Host | None) -> Iterator[AuditFinding]:
         yield _finding("memory-too-few-gpus", Severity.ERROR, what, "--tp", "Lower the parallel sizes.", engine)
     if it.pool is None or it.tokens is None or not it.weights:
         return
-    weights = it.weights * LOADED / GIB
+    weights = it.weights / GIB
     if it.pool <= 0:
         what = (
             f"weights of {weights:.1f} GiB a rank leave nothing for the KV cache: {-it.pool / GIB:.1f} GiB are lacking"

@@ -15,9 +15,11 @@ from ruleout.audit.memory_deployment import Deployment
 from ruleout.audit.quantised_reading import Quantisation
 from ruleout.audit.tensors import Tensor
 
-LOADED = 1.03
-"""Bytes that loading takes for each byte stored: measured at 1.026 to 1.039 in logs of GLM-5 and Kimi K2 in NVFP4 on
-eight GPUs (scales in the kernels' layout, the allocator's rounding, modules of kernels)."""
+LOADED_OVER_STORED = 1.025
+"""Bytes that a rank of several takes for each byte stored, beyond the flat rest: 1.02 to 1.035 in logs of GLM-5 and
+Kimi K2 in NVFP4 on eight GPUs, 1.00 on one (scales in the kernels' layout, the allocator's rounding)."""
+LOADED_BESIDES = 0.3 * (1 << 30)
+"""Bytes that loading takes besides: 0.1 to 0.6 GiB in logs of one GPU (modules of kernels)."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,13 @@ def by_configuration(
             bits = scheme.bits if scheme is not None else bits
         found.append(Weight(parameter, parameter.module, parameter.count * bits / 8))
     return found
+
+
+def loaded(stored: float, deployed: Deployment, *, cpu: bool = False) -> float:
+    """Bytes that stored weights take on a GPU once they are loaded."""
+    if not stored or cpu:
+        return stored
+    return stored * (LOADED_OVER_STORED if deployed.tp > 1 else 1) + LOADED_BESIDES
 
 
 def per_rank(weights: Iterable[Weight], deployed: Deployment, *, kv_heads: int, layers: int, drafting: bool) -> float:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from ruleout.audit.checkpoint import contents
-from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, parameters
-from ruleout.audit.checkpoint_shapes import language_model
+from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part
 from ruleout.audit.folder import quoted
 from ruleout.audit.quantised_reading import NotKnown, Quantisation, declared
 from ruleout.audit.subject import Subject
@@ -27,12 +25,12 @@ def fused(subject: Subject) -> Iterator[AuditFinding]:
     """Layers that engines fuse and that are not stored alike."""
     try:
         quantisation = declared(subject.quantization)
-        asked = list(parameters(subject.config)) if quantisation is not None else []
+        asked = subject.parameters if quantisation is not None else ()
     except (NotDescribed, NotKnown):
         return
-    if quantisation is None or not contents(subject.folder).headers:
+    if quantisation is None or not subject.checkpoint.headers:
         return
-    held = language_model(subject.folder)
+    held = subject.tensors
     stored = {parameter.module: _kind(parameter.module, held) for parameter in asked if parameter.linear}
     mixed = _mixed(asked, stored)
     if mixed:

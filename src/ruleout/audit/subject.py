@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from ruleout.audit.checkpoint_contents import Checkpoint, contents, language_model
+from ruleout.audit.checkpoint_families import Parameter, parameters
 from ruleout.audit.folder import ModelFolder, Unreadable
+from ruleout.audit.tensors import Tensor
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Host, Launch, Severity
 
@@ -41,6 +45,21 @@ class Subject:
         """As config.json names it."""
         kind = self.whole.get("model_type")
         return kind if isinstance(kind, str) else None
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """What the safetensors files hold, by their headers."""
+        return contents(self.folder)
+
+    @cached_property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """The tensors of the language model, by the names that its own checkpoint would give them."""
+        return language_model(self.checkpoint)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those that the configuration asks for. Raises NotDescribed."""
+        return tuple(parameters(self.config))
 
     @property
     def arguments(self) -> Mapping[str, str]:

@@ -129,27 +129,23 @@ def _parsed(name: str, size: int, text: bytes, data_at: int) -> Header:
 
 
 def _tensor(name: str, entry: Any, data_at: int) -> Tensor | Problem:
-    shown = quoted(name)
-    if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
-        return Problem("header", "is not described by dtype, shape and data_offsets", shown)
-    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    try:
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    except (KeyError, TypeError):
+        return Problem("header", "is not described by dtype, shape and data_offsets", quoted(name))
     if not isinstance(dtype, str) or dtype not in BITS:
-        return Problem("header", f"has the dtype {quoted(str(dtype))}, which is none of safetensors'", shown)
-    if not isinstance(shape, list) or len(shape) > 64 or not all(_whole(n) for n in shape):
-        return Problem("header", f"has the shape {quoted(str(shape))}", shown)
-    if (
-        not isinstance(offsets, list)
-        or len(offsets) != 2
-        or not all(_whole(n) for n in offsets)
-        or offsets[0] > offsets[1]
-    ):
-        return Problem("header", f"has the offsets {quoted(str(offsets))}", shown)
+        return Problem("header", f"has the dtype {quoted(dtype)}, which is none of safetensors'", quoted(name))
+    if not isinstance(shape, list) or len(shape) > 64 or not all(map(_whole, shape)):
+        return Problem("header", f"has the shape {quoted(shape)}", quoted(name))
+    two = isinstance(offsets, list) and len(offsets) == 2
+    if not two or not all(map(_whole, offsets)) or offsets[0] > offsets[1]:
+        return Problem("header", f"has the offsets {quoted(offsets)}", quoted(name))
     bits = BITS[dtype]
     for n in shape:
         bits *= n
     if bits != 8 * (offsets[1] - offsets[0]):
         told = f"{dtype}{shape} takes {bits // 8} bytes, its offsets leave {offsets[1] - offsets[0]}"
-        return Problem("header", f"is described wrongly: {quoted(told)}", shown)
+        return Problem("header", f"is described wrongly: {quoted(told)}", quoted(name))
     return Tensor(name, dtype, tuple(shape), data_at + offsets[0], data_at + offsets[1])
 
 
