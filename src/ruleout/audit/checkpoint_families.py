@@ -91,6 +91,8 @@ GROUPED_EXPERTS = frozenset({"qwen2_moe", "qwen3_moe", "glm4_moe"})
 LATENT = frozenset({"deepseek_v2", "deepseek_v3", "kimi_k2", "deepseek_v32", "glm_moe_dsa"})
 INDEXED = frozenset({"deepseek_v32", "glm_moe_dsa"})
 QUERY_NORMS = frozenset({"qwen3", "qwen3_moe"})
+EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts")
+"""How configurations call the number of routed experts."""
 KNOWN = DENSE | GROUPED_EXPERTS | LATENT
 
 
@@ -137,7 +139,7 @@ class Sizes:
     @property
     def experts(self) -> int:
         """How many routed experts a layer has."""
-        return self("n_routed_experts" if "n_routed_experts" in self.config else "num_experts")
+        return self(next((key for key in EXPERTS if key in self.config), EXPERTS[-1]))
 
     @property
     def heads(self) -> int:
@@ -152,8 +154,7 @@ class Sizes:
     @property
     def head(self) -> int:
         """The size of a head."""
-        usual = 128 if self.kind in QUERY_NORMS | {"glm4_moe"} else max(1, self("hidden_size") // self.heads)
-        return self("head_dim", usual)
+        return self("head_dim", 128 if self.kind == "qwen3" else max(1, self("hidden_size") // self.heads))
 
     @property
     def latent(self) -> bool:

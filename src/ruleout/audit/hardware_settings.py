@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ruleout.audit.checkpoint_families import Sizes
+from ruleout.audit.checkpoint_families import EXPERTS, Sizes
 from ruleout.audit.memory_deployment import deployment
 from ruleout.audit.subject import Subject
 from ruleout.model.audit import Launch
@@ -50,7 +50,7 @@ def traits(config: Mapping[str, Any]) -> set[str]:
         found.add("latent")
     if "index_topk" in config or "index_head_dim" in config:
         found.add("sparse")
-    if any(isinstance(config.get(key), int) for key in ("n_routed_experts", "num_experts", "num_local_experts")):
+    if any(isinstance(config.get(key), int) for key in EXPERTS):
         found.add("experts")
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.audit.checkpoint_families import NotDescribed, Sizes
+from ruleout.audit.checkpoint_families import EXPERTS, NotDescribed, Sizes
 from ruleout.audit.memory_deployment import Deployment, deployment
 from ruleout.audit.subject import Subject
 from ruleout.model import Component
@@ -63,7 +63,7 @@ def _layers(sizes: Sizes, deployed: Deployment) -> Iterator[AuditFinding]:
 
 
 def _experts(sizes: Sizes, deployed: Deployment) -> Iterator[AuditFinding]:
-    if not {"n_routed_experts", "num_experts"} & sizes.config.keys():
+    if sizes.config.keys().isdisjoint(EXPERTS):
         return
     experts = sizes.experts
     if deployed.ep > 1 and experts % deployed.ep:
