@@ -9,7 +9,7 @@ from ruleout.audit import deep as numbers
 from ruleout.audit.against import departure
 from ruleout.audit.architecture import architecture
 from ruleout.audit.checkpoint import checkpoint
-from ruleout.audit.checkpoint_shapes import shapes
+from ruleout.audit.checkpoint_shapes import counted, shapes
 from ruleout.audit.folder import ModelFolder
 from ruleout.audit.hardware import hardware
 from ruleout.audit.memory import memory
@@ -85,4 +85,6 @@ def facts(subject: Subject) -> ModelFacts:
     """The model, as its folder describes it."""
     told = subject.quantization or {}
     method = told.get("quant_algo") or told.get("quant_method")
-    return ModelFacts(str(subject.folder.path), subject.model_type, None, method if isinstance(method, str) else None)
+    return ModelFacts(
+        str(subject.folder.path), subject.model_type, counted(subject), method if isinstance(method, str) else None
+    )

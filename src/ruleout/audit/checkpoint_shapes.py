@@ -57,6 +57,24 @@ def shapes(subject: Subject) -> Iterator[AuditFinding]:
             yield _finding("checkpoint-joined-experts", Severity.WARNING, what, joined[0], remedy, MODELS)
 
 
+def counted(subject: Subject) -> int | None:
+    """How many parameters the checkpoint holds, however they are packed; None where that cannot be told."""
+    if not subject.tensors:
+        return None
+    try:
+        asked = subject.parameters
+    except NotDescribed:
+        return None
+    joined = {name.partition(".experts.")[0] for name in experts_as_one(asked) if name in subject.tensors}
+    modules = {name.rpartition(".")[0] for name in subject.tensors}
+    return sum(
+        parameter.count
+        for parameter in asked
+        if parameter.module in modules
+        or (parameter.part is Part.EXPERT and parameter.name.partition(".experts.")[0] in joined)
+    )
+
+
 def _weights(subject: Subject, found: Difference, *, complete: bool) -> Iterator[AuditFinding]:
     if found.missing and complete:
         what = f"{len(found.missing)} tensors that the configuration asks for are in no file: {few(found.missing)}; "

@@ -283,3 +283,15 @@ def test_a_size_that_is_none_is_no_crash(key: str, value: object, tmp_path: Path
     made.config[key] = value
     launch = Launch("sglang", "0.5.9", {"tp": "8"})
     assert audit(ModelFolder(made.write(tmp_path)), launch).findings
+
+
+@pytest.mark.parametrize(("name", "count"), [("glm", 1277080), ("glm_split", 1277080), ("llama", 574336)])
+def test_parameters_are_counted_however_they_are_stored(name: str, count: int, tmp_path: Path) -> None:
+    """As many as Transformers counts, and the 24 biases of the routers, which it calls buffers."""
+    made = library_wrote(name, np.random.default_rng(0))
+    assert audit(ModelFolder(made.write(tmp_path))).model.parameters == count
+
+
+def test_packed_parameters_count_as_what_they_hold(tmp_path: Path) -> None:
+    made = library_wrote("llama_nvfp4", np.random.default_rng(0))
+    assert audit(ModelFolder(made.write(tmp_path))).model.parameters == 574336
