@@ -91,6 +91,8 @@ GROUPED_EXPERTS = frozenset({"qwen2_moe", "qwen3_moe", "glm4_moe"})
 LATENT = frozenset({"deepseek_v2", "deepseek_v3", "kimi_k2", "deepseek_v32", "glm_moe_dsa"})
 INDEXED = frozenset({"deepseek_v32", "glm_moe_dsa"})
 QUERY_NORMS = frozenset({"qwen3", "qwen3_moe"})
+SHARED_INDEX = frozenset({"indexer_types", "index_topk_pattern", "index_topk_freq"})
+"""Keys of configurations whose layers may take the index of a layer before them, and then have none of their own."""
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts")
 """How configurations call the number of routed experts."""
 KNOWN = DENSE | GROUPED_EXPERTS | LATENT
@@ -261,7 +263,7 @@ def _latent(sizes: Sizes, base: str) -> Iterator[Parameter]:
     yield from _linear(f"{base}.kv_b_proj", (heads * (plain + value), rank), Part.ATTENTION, Split.OUT)
     yield from _linear(f"{base}.o_proj", (hidden, heads * value), Part.ATTENTION, Split.IN, bias=biased)
     if sizes.indexed:
-        yield from _indexer(sizes, f"{base}.indexer", optional=isinstance(sizes.config.get("indexer_types"), list))
+        yield from _indexer(sizes, f"{base}.indexer", optional=not SHARED_INDEX.isdisjoint(sizes.config))
 
 
 def _indexer(sizes: Sizes, base: str, *, optional: bool) -> Iterator[Parameter]:

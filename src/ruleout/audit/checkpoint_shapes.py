@@ -42,7 +42,7 @@ def shapes(subject: Subject) -> Iterator[AuditFinding]:
         yield _note("quantised-not-described", what, f"{CONFIG}: quantization_config", FORMATS)
         return
     held = subject.tensors
-    difference = compare(asked, experts_as_one(asked), quantisation, held)
+    difference = compare(asked, experts_as_one(asked), quantisation, held, subject.config["num_hidden_layers"])
     yield from _weights(subject, difference, complete=subject.checkpoint.complete)
     yield from _formats(difference, quantisation)
     yield from _prediction(subject, asked, held)

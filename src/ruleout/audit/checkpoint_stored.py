@@ -45,12 +45,14 @@ def compare(
     as_one: Mapping[str, tuple[int, ...]],
     quantisation: Quantisation | None,
     held: Mapping[str, Tensor],
+    layers: int,
 ) -> Difference:
     """What differs between the parameters as they have to be stored, and the tensors as they are.
 
     Args:
         as_one: other names and shapes for the experts of a layer, where a release joins them.
         held: the tensors by name.
+        layers: of the model; those behind them, for multi-token prediction, may be left as they were.
     """
     found, seen = Difference(), set(as_one)
     joined = {name.partition(".experts.")[0] for name in as_one if name in held}
@@ -66,7 +68,8 @@ def compare(
             _plain(parameter, held, found)
         else:
             here = suffixes.get(parameter.module, set()) - {"bias"}
-            known = _linear(parameter, here, quantisation, held, found)
+            free = parameter.part in FREE or parameter.layer >= layers
+            known = _linear(parameter, here, quantisation, held, found, free=free)
             seen.update(f"{parameter.module}.{suffix}" for suffix in known)
     for name, shape in as_one.items():
         if name.partition(".experts.")[0] in joined:
@@ -96,6 +99,8 @@ def _linear(
     quantisation: Quantisation | None,
     held: Mapping[str, Tensor],
     found: Difference,
+    *,
+    free: bool,
 ) -> set[str]:
     """Compares one linear layer, and returns which of its tensors are accounted for."""
     module, weight = parameter.module, held.get(parameter.name)
@@ -105,7 +110,7 @@ def _linear(
         return here
     scheme = quantisation.scheme(module) if quantisation is not None else None
     plain = weight is not None and weight.dtype in WIDE and here.isdisjoint(_MARKS)
-    if plain and (scheme is None or parameter.part in FREE):
+    if plain and (scheme is None or free):
         _plain(parameter, held, found)
         return {"weight"}
     if plain:

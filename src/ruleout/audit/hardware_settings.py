@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ruleout.audit.checkpoint_families import EXPERTS, Sizes
-from ruleout.audit.memory_deployment import deployment
+from ruleout.audit.memory_deployment import deployment, plain_text
 from ruleout.audit.subject import Subject
 from ruleout.model.audit import Launch
 
@@ -35,7 +35,7 @@ def settings(subject: Subject) -> dict[str, set[str]]:
         "fp4_gemm_backend": _value(launch, "fp4_gemm_runner_backend", "fp4_gemm_backend"),
         "quantization": _value(launch, "quantization"),
         "dtype": _value(launch, "dtype"),
-        "scale_fmt": {str(told.get("scale_fmt"))},
+        "scale_fmt": {fmt} if isinstance(fmt := told.get("scale_fmt"), str) else set(),
     }
     if Sizes(config).indexed and launch.engine == "sglang":
         found["dsa_backend"] = _dsa(subject, next(iter(found["kv_cache_dtype"])))
@@ -57,9 +57,7 @@ def traits(config: Mapping[str, Any]) -> set[str]:
 
 def stored_as(quantization: Mapping[str, Any] | None, launch: Launch) -> str:
     """How weights are stored, in the words of the table."""
-    told = " ".join(
-        str(part).lower() for part in (quantization or {}).values() if isinstance(part, str)
-    ) + str((quantization or {}).get("config_groups", "")).lower()[:4000]  # fmt: skip
+    told = plain_text(quantization)
     asked = (launch.value("quantization") or "").lower()
     for word, name in (("nvfp4", "nvfp4"), ("modelopt_fp4", "nvfp4"), ("mxfp4", "mxfp4")):
         if word in told or word == asked:

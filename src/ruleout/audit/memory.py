@@ -13,7 +13,7 @@ from typing import Any
 from ruleout.audit.checkpoint_families import NotDescribed, Parameter, Part, Sizes
 from ruleout.audit.checkpoint_shapes import speculates
 from ruleout.audit.memory_cache import Cache, cache, tokens
-from ruleout.audit.memory_deployment import Deployment, deployment
+from ruleout.audit.memory_deployment import Deployment, deployment, plain_text
 from ruleout.audit.memory_reserve import GIB, batched, budget
 from ruleout.audit.memory_weights import Weight, by_configuration, loaded, per_rank, stored
 from ruleout.audit.quantised_reading import NotKnown, declared
@@ -95,7 +95,9 @@ def memory(subject: Subject) -> tuple[MemoryNeed | None, list[AuditFinding]]:
 
 def _by_configuration(subject: Subject, asked: tuple[Parameter, ...]) -> list[Weight]:
     """The weights of a checkpoint whose files are not here."""
-    element = 4 if str(subject.config.get("dtype") or subject.config.get("torch_dtype")).endswith("float32") else 2
+    element = (
+        4 if plain_text(subject.config.get("dtype") or subject.config.get("torch_dtype")).endswith("float32") else 2
+    )
     needed = [parameter for parameter in asked if not parameter.optional or parameter.part is not Part.VOCABULARY]
     return by_configuration(needed, declared(subject.quantization), element)
 

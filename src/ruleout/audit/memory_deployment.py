@@ -5,6 +5,7 @@ Flags have several spellings and defaults that depend on the GPU; what was not g
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,16 @@ def release(version: str | None) -> tuple[int, ...]:
     """A release as numbers that can be compared; an unknown one is newer than any."""
     found = re.match(r"v?(\d+(?:\.\d+){0,3})", version or "")
     return tuple(int(part) for part in found[1].split(".")) if found else (1 << 30,)
+
+
+def plain_text(value: object) -> str:
+    """A value from a configuration as small letters to look for words in; empty where it is nested too deeply."""
+    if isinstance(value, str):
+        return value.lower()
+    try:
+        return json.dumps(value).lower()
+    except (RecursionError, ValueError):
+        return ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,7 @@ def _chosen(
     """
     told = quantization or {}
     scheme = told.get("kv_cache_scheme")
-    if "FP8" in str(told.get("kv_cache_quant_algo")).upper() or (
+    if "fp8" in plain_text(told.get("kv_cache_quant_algo")) or (
         isinstance(scheme, dict) and scheme.get("num_bits") == 8
     ):
         return "fp8_e4m3"
@@ -95,6 +106,6 @@ def _chosen(
         return "fp8_e4m3" if major >= 10 else "bfloat16"
     asked = (launch.value("dtype") or "auto").lower()
     if asked == "auto":
-        stored = str(config.get("dtype") or config.get("torch_dtype") or "bfloat16").removeprefix("torch.")
+        stored = plain_text(config.get("dtype") or config.get("torch_dtype") or "bfloat16").removeprefix("torch.")
         return "bfloat16" if stored == "float32" else stored
     return asked

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ruleout.audit.checkpoint_families import EXPERTS, NotDescribed, Sizes
-from ruleout.audit.memory_deployment import Deployment, deployment
+from ruleout.audit.memory_deployment import Deployment, deployment, plain_text
 from ruleout.audit.subject import Subject
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
@@ -83,7 +83,7 @@ def _groups(sizes: Sizes, deployed: Deployment, subject: Subject) -> Iterator[Au
     told = subject.quantization or {}
     block = told.get("weight_block_size")
     group = block[0] if isinstance(block, list) and block and type(block[0]) is int else told.get("group_size")
-    if "fp4" in str(told).lower():
+    if "fp4" in plain_text(told):
         group = 16
     inner = {"intermediate_size": deployed.tp}
     if "moe_intermediate_size" in sizes.config:

@@ -59,7 +59,8 @@ def declared(config: Mapping[str, Any] | None) -> Quantisation | None:
     """What a `quantization_config` declares; None where there is none. Raises NotKnown."""
     if config is None:
         return None
-    method = str(config.get("quant_method", "")).lower()
+    method = config.get("quant_method")
+    method = method.lower() if isinstance(method, str) else quoted(method)
     if method == "compressed-tensors":
         return _compressed(config)
     if method.startswith("modelopt"):
@@ -87,7 +88,7 @@ def _number(config: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def _modelopt(config: Mapping[str, Any], method: str) -> Quantisation:
-    algorithm = str(config.get("quant_algo") or ("NVFP4" if "fp4" in method else "FP8")).upper()
+    algorithm = quoted(config.get("quant_algo") or ("NVFP4" if "fp4" in method else "FP8")).upper()
     schemes = {
         "NVFP4": quantised.nvfp4_modelopt(inputs=True),
         "W4A16_NVFP4": quantised.nvfp4_modelopt(inputs=False),
@@ -114,7 +115,7 @@ def _fp8(config: Mapping[str, Any]) -> Quantisation:
 def _packed(config: Mapping[str, Any], method: str) -> Quantisation:
     bits, group = _number(config, "bits", 4), _number(config, "group_size", 128)
     if bits not in (2, 4, 8) or (
-        method == "awq" and (group < 0 or str(config.get("version", "gemm")).lower() != "gemm")
+        method == "awq" and (group < 0 or quoted(config.get("version", "gemm")).lower() != "gemm")
     ):
         raise NotKnown(f"{method} with {bits} bits, groups of {group}, {quoted(config.get('version', 'gemm'))}")
     if config.get("dynamic"):
@@ -138,7 +139,9 @@ def _group(group: Any, config: Mapping[str, Any]) -> Group:
         raise NotKnown("a group of compressed-tensors without weights")
     inputs = group.get("input_activations")
     kept = isinstance(inputs, dict) and inputs.get("dynamic") is not True
-    form = str(group.get("format") or config.get("format"))
+    form = group.get("format") or config.get("format")
+    if not isinstance(form, str):
+        raise NotKnown(f"compressed-tensors {quoted(form)}")
     if form.startswith("nvfp4"):
         scheme = quantised.nvfp4_packed(inputs=kept)
     elif form.startswith("mxfp4"):
