@@ -31,7 +31,7 @@ def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
     """Files, index and headers, held against each other."""
     held = subject.checkpoint
     yield from held.unread
-    yield from _pickles(subject.folder, held)
+    yield from _no_safetensors(subject, held)
     for header in held.headers.values():
         for problem in header.problems:
             where = f"{quoted(header.file)}: {problem.tensor}" if problem.tensor else quoted(header.file)
@@ -45,17 +45,21 @@ def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
     yield from _twice(held)
 
 
-def _pickles(folder: ModelFolder, held: Checkpoint) -> Iterator[AuditFinding]:
+def _no_safetensors(subject: Subject, held: Checkpoint) -> Iterator[AuditFinding]:
+    folder = subject.folder
+    if held.headers or held.index is not None or held.unread:
+        return
     pickles = [name for name in folder.names if name.endswith(_PICKLES) and name not in _NO_WEIGHTS]
-    if pickles and not held.headers and not held.index:
+    if pickles:
         what = f"weights are pickles ({few(pickles)}): loading them can run code, so nothing of them is read here"
         remedy = "Prefer a safetensors release, or convert it where nothing can be harmed."
         source = "https://huggingface.co/docs/hub/security-pickle"
         yield _finding("checkpoint-pickle", Severity.WARNING, what, quoted(pickles[0]), remedy, source)
-    elif not held.headers and not held.index and not any(name.endswith(".gguf") for name in folder.names):
-        what = "there are no weights: no safetensors file, no index, no GGUF"
+    elif subject.launch.engine and not any(name.endswith(".gguf") for name in folder.names):
+        what = "there are no weights, so nothing is said of them; sizes are those that the configuration amounts to"
+        where = quoted(str(folder.path))
         yield _finding(
-            "checkpoint-empty", Severity.ERROR, what, quoted(str(folder.path)), "Fetch the weights.", SHARDING
+            "checkpoint-empty", Severity.WARNING, what, where, "Fetch the weights before the launch.", SHARDING
         )
 
 

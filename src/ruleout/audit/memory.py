@@ -31,7 +31,7 @@ class Fit:
 
     Attributes:
         weights: bytes that loading takes.
-        pool: bytes that are left for the cache; None where the host is not known, below 0 where nothing is left.
+        pool: bytes that are left for the cache; None where command or host are not known, below 0 where nothing is.
         tokens: that the pool keeps.
         context: tokens of the longest request.
     """
@@ -65,7 +65,7 @@ def fit(
     explicit = _cpu_cache(launch)
     if explicit is not None:
         pool = explicit
-    elif host is not None and host.memory:
+    elif launch.engine and host is not None and host.memory:
         left = budget(launch, host, deployed, config)
         pool = left.bytes - taken
         assumed |= left.assumed

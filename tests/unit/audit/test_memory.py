@@ -193,3 +193,11 @@ def test_without_a_host_what_is_known_is_told(tmp_path: Path) -> None:
     assert need is not None
     assert need.kv_tokens is None
     assert need.kv_bytes_per_token == 3 * 2 * 2 * 32 * 2
+
+
+def test_without_a_command_nothing_is_said_of_what_fits(tmp_path: Path) -> None:
+    """How many ranks there will be is not known, and one of them need not hold the model."""
+    found = audited({**GLM5, "quantization_config": GLM5_NVFP4}, tmp_path, Launch(), PRO_6000)
+    assert ids(found) == set()
+    assert found.memory is not None
+    assert found.memory.kv_tokens is None
