@@ -7,7 +7,7 @@ BENCH := $(VENV)/.bench
 SEEDS ?= 10
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-reading bench-diagnosis bench-planted clean
+.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-planted clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -38,6 +38,9 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format src tests tools benchmarks
 	$(BIN)/ruff check --fix src tests tools benchmarks
+
+bench-audit: $(STAMP)  ## memory beside what servers printed (LOGS="folder folder"), and how fast a checkpoint is read
+	$(BIN)/python -m benchmarks.audit --logs $(LOGS) --page docs/audit-measured.md
 
 bench-reading: $(STAMP)  ## how fast a gigabyte of log becomes an answer, beside grep and ripgrep
 	$(BIN)/python benchmarks/reading

@@ -1,6 +1,6 @@
 """Make the table of model types that transformers knows: which of its releases was the first that names each.
 
-    python tools/model_types.py transformers-*.whl > src/ruleout/diagnosis/model_types.json
+    python tools/model_types.py transformers-*.whl > src/ruleout/model/model_types.json
 
 The wheels are those of https://pypi.org/project/transformers/, one for each minor release. What the oldest of them
 knows is left out: of those types, nothing is said but that they are older.

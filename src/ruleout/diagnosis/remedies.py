@@ -1,33 +1,19 @@
-"""A warning may offer a remedy that cannot work: a release of transformers that does not know the model yet.
-
-Which release was the first to know a model type stands in a table that `tools/model_types.py` makes from the releases
-themselves (https://pypi.org/project/transformers/).
-"""
+"""A warning may offer a remedy that cannot work: a release of transformers that does not know the model yet."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 
 from ruleout.model import Diagnosis, Suspect
+from ruleout.model.model_types import first_releases, numbers
 
 _OFFERED = re.compile(
     r"(?i)(?:downgrad|upgrad|install|pin|use|try|switch|revert|roll|works? with|fixed (?:in|by)|workaround).{0,60}?"
     r"\btransformers\s*(?P<how>==|<=|<|~=|to|version|v|@)?\s*(?:version\s*)?v?(?P<version>\d+(?:\.\d+)+)"
     r"|\btransformers\s*(?P<how_>==|<=|<)\s*(?P<version_>\d+(?:\.\d+)+)"
 )
-
-
-@cache
-def first_releases() -> dict[str, str]:
-    """By model type, the first release of transformers that knows it; older types are left out."""
-    text = (files("ruleout.diagnosis") / "model_types.json").read_text(encoding="utf-8")
-    table: dict[str, str] = json.loads(text)
-    return table
 
 
 def impossible(text: str, model_type: str | None) -> str:
@@ -37,7 +23,7 @@ def impossible(text: str, model_type: str | None) -> str:
     first = first_releases().get(model_type)
     for found in _OFFERED.finditer(text) if first else ():
         version, how = found["version"] or found["version_"], found["how"] or found["how_"] or "=="
-        limit, needed = _parts(version), _parts(first or "")
+        limit, needed = numbers(version), numbers(first or "")
         if limit < needed or (how == "<" and limit <= needed):
             named = f"below {version}" if how == "<" else version
             return f"cannot work: transformers {named} does not know {model_type}, {first} is the first to"
@@ -64,7 +50,3 @@ def _checked(suspect: Suspect, kind: str | None) -> Suspect:
     if not isinstance(note, str) or not (why := impossible(note, kind)):
         return suspect
     return replace(suspect, fix={**suspect.fix, "note": f"{note} ({why})"})
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

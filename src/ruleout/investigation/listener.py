@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ruleout.investigation.givens import Choice
 from ruleout.model import Case, Configuration, Trial
+from ruleout.model.audit import Audit
 from ruleout.reasoning import Assessment
 
 
@@ -37,6 +38,9 @@ class Listener(Protocol):
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""
 
+    def audited(self, found: Audit) -> None:
+        """The model's folder and the command were looked at, before the first trial."""
+
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """The factors of a case that began as a command alone were chosen."""
 
@@ -54,6 +58,9 @@ class Silent:
         """Nothing."""
 
     def finished(self, trial: Trial) -> None:
+        """Nothing."""
+
+    def audited(self, found: Audit) -> None:
         """Nothing."""
 
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:

@@ -36,6 +36,7 @@ from ruleout.model import (
     MissingError,
     Observation,
     OutcomeKind,
+    Suspect,
     Suspicion,
     Trial,
     UsageError,
@@ -67,8 +68,10 @@ class Investigation:
         listener: Listener,
         given: Sequence[Given] = (),
         reduce: bool = False,
+        before: Sequence[Suspect] = (),
     ) -> None:
         self.case, self.folder, self.journal, self.given = case, folder, journal, given
+        self.before = before
         self.engine, self.listener, self.reduce = engine, listener, reduce
         self.conductor = Conductor(case, folder, journal, engine, runner, listener)
         self.surroundings = Surroundings(folder, journal, engine)
@@ -182,7 +185,7 @@ class Investigation:
         if self.journal.suspicion is None:
             first, watched, observed = self._telling()
             log = self.folder.path / first.log if first else None
-            found = suspicion(self.case, log, observed, watched=watched) if log is not None else Suspicion()
+            found = suspicion(self.case, log, observed, self.before, watched=watched) if log else Suspicion()
             self.journal.suspected(found)
         assert self.journal.suspicion is not None
         return self.journal.suspicion

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ruleout.engines import engine_named
+from ruleout.investigation.auditing import audited, suspects
 from ruleout.investigation.byhand import Given
 from ruleout.investigation.casefile import parse_case, read_case
 from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
+from ruleout.investigation.hosts import this_host
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener
@@ -70,8 +72,12 @@ def investigate(
                 "Restore ruleout.db from a copy, or move the folder away and start anew.",
             )
         journal.begun(text, str(Path.cwd()), bare)
+        found = audited(case, this_host()) if journal.suspicion is None else None
+        if found is not None and not journal.trials:
+            listener.audited(found)
         try:
-            return Investigation(case, folder, journal, engine, runner, listener, given, reduce).run(budget)
+            before = suspects(found)
+            return Investigation(case, folder, journal, engine, runner, listener, given, reduce, before).run(budget)
         except MissingError as problem:
             if resume or journal.trials:
                 raise

@@ -44,17 +44,30 @@ CHOICES = 8
 """How many of the engine's own choices are listed as never varied."""
 
 
-def suspicion(case: Case, log: Path, observed: Sequence[Observation] = (), *, watched: bool = False) -> Suspicion:
-    """The suspects of a failing run, by its log and what was seen of it besides, and the factors they speak of."""
+def suspicion(
+    case: Case,
+    log: Path,
+    observed: Sequence[Observation] = (),
+    before: Sequence[Suspect] = (),
+    *,
+    watched: bool = False,
+) -> Suspicion:
+    """The suspects of a failing run, by its log and what was seen of it besides, and the factors they speak of.
+
+    Args:
+        before: what an audit made likely before the run; its share is what the log leaves unexplained.
+    """
     if not log.is_file():
         return Suspicion()
     read = with_observed(diagnosis_of(log, watched=watched), observed)
-    told = priors(read.suspects, case.factors)
+    audited = [replace(one, probability=one.probability * read.unexplained) for one in before]
+    suspects = tuple(sorted((*read.suspects, *audited), key=lambda one: -one.probability))
+    told = priors(suspects, case.factors)
     warned = [Evidence(w.source, w.line, w.text) for w in read.warnings]
     engines = {s.name for s in read.settings if s.chosen_by is ChosenBy.ENGINE}
     chosen = {name: value for name, value in resolved(read).items() if name in engines}
     return Suspicion(
-        read.suspects,
+        suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
         _advised(case, warned),
         chosen,

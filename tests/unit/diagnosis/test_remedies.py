@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ruleout.diagnosis.remedies import first_releases, impossible, possible, remedied
+from ruleout.diagnosis.remedies import impossible, possible, remedied
 from ruleout.model import Component, Diagnosis, EngineId, Environment, LogOutcome, LogWarning, Stage, Suspect
+from ruleout.model.model_types import first_releases
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ruleout.interfaces.cli.behind import BeforeCommand, behind
 from ruleout.interfaces.cli.opening import Asked, write_new
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
@@ -55,24 +56,7 @@ folder_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
-class _BeforeCommand(click.Command):
-    """Options and a case file stand before `--`; what stands behind is a command, and none of it is ours."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
-            args = args[:at]
-        return super().parse_args(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS]", "CASE.yaml | -- COMMAND…"]
-
-
-_COMMAND = "ruleout.command"
-
-
-@click.command(cls=_BeforeCommand)
+@click.command(cls=BeforeCommand)
 @click.argument("case_file", metavar="CASE.yaml", required=False)
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")
@@ -127,7 +111,7 @@ def investigate(
 
     The record stays in ./ruleout/NAME: trials with their logs, FINDINGS.md, and what --resume needs.
     """
-    asked = Asked(case_file, ctx.meta.get(_COMMAND), chosen, resume, reference)
+    asked = Asked(case_file, behind(ctx), chosen, resume, reference)
     if output is not None and not (dry_run and asked.command is not None):
         raise UsageError("--output writes the case of a command", "Use it with --dry-run and a command behind `--`.")
     opened = asked.opened(by_hand, dry_run)

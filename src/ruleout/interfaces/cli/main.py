@@ -15,7 +15,7 @@ from ruleout.interfaces.cli.verbs import Verbs
 from ruleout.model.errors import RuleoutError
 
 EXIT_DEFECT, EXIT_INTERRUPTED = 3, 130
-_READING = frozenset({"diagnose", "rules", "status", "findings", "report"})
+_READING = frozenset({"diagnose", "audit", "rules", "status", "findings", "report"})
 """Verbs that only read what is there."""
 AS_ORACLE = {2: 129}
 """`check` exits 128 and more without a result; 128 + 2 would read as interrupted."""
@@ -41,8 +41,8 @@ class _Cli(Verbs):
 def cli() -> None:
     """Trace a crash in large-language-model serving to its root cause, by controlled trials of the real engine.
 
-    Exit status: 0 the job was done; 1 reproduced but not isolated; 2 usage or a bad file; 3 a defect of ruleout;
-    4 something needed is missing; 5 the failure did not reproduce; 130 interrupted.
+    Exit status: 0 the job was done; 1 reproduced but not isolated (audit: an error was found); 2 usage or a bad file;
+    3 a defect of ruleout; 4 something needed is missing; 5 the failure did not reproduce; 130 interrupted.
     """
 
 

@@ -22,6 +22,7 @@ from ruleout.investigation.listener import Plan
 from ruleout.investigation.loop import DEFAULT_TRIALS
 from ruleout.investigation.run import LOG, stage_patterns
 from ruleout.model import Budget, Case, OutcomeKind, Trial
+from ruleout.model.audit import Audit, Severity
 from ruleout.reading import StageFollower
 from ruleout.reasoning import Assessment, top_claims
 from ruleout.report import words
@@ -113,6 +114,13 @@ class Progress:
         self.done.append(trial)
         self.running.pop(trial.id, None)
         self.console.print(self._trial_line(trial), soft_wrap=not self.console.is_terminal)
+
+    def audited(self, found: Audit) -> None:
+        """The model's folder and the command were looked at: what may fail is told, and tried all the same."""
+        for finding in found.findings:
+            if finding.severity is not Severity.NOTE:
+                text = f"  audit    {finding.severity} {finding.id} ({finding.where}): {finding.what}"
+                self.console.print(text, style="dim", markup=False, soft_wrap=True)
 
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """The factors of a command were chosen."""

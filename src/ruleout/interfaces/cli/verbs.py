@@ -9,6 +9,7 @@ import click
 VERBS = {
     "demo": "ruleout.interfaces.cli.demo",
     "diagnose": "ruleout.interfaces.cli.diagnose",
+    "audit": "ruleout.interfaces.cli.audit",
     "rules": "ruleout.interfaces.cli.rules",
     "investigate": "ruleout.interfaces.cli.investigate",
     "probe": "ruleout.interfaces.cli.probe",

@@ -1,0 +1,162 @@
+"""A model's folder may come from anywhere: what is read of it is bounded, stays inside of it, and is never executed.
+
+A link is followed only as far as a repository of the Hugging Face cache goes (`snapshots/…` points to `../../blobs`,
+https://huggingface.co/docs/huggingface_hub/guides/manage-cache), or to a file within the folder itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+SMALL = 64 << 20
+"""Bytes that a file of JSON or text may have; tokenizers of large vocabularies take about 30 MB."""
+MOST_FILES = 20_000
+DEEPEST = 64
+"""How many levels a document of JSON may have."""
+_LONGEST = 80
+
+
+class Unreadable(Exception):  # noqa: N818 - it is a finding, not an error
+    """A file that is not read, and why.
+
+    Args:
+        name: of the file.
+        why: what is wrong with it, as a clause.
+        remedy: what to do.
+    """
+
+    def __init__(self, name: str, why: str, remedy: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
+        self.why = why
+        self.remedy = remedy
+
+
+class ModelFolder:
+    """The folder of a model.
+
+    Args:
+        path: of the folder. Whether it is one is for the caller to know.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files at its top, sorted; at most `MOST_FILES`."""
+        found = []
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    found.append(entry.name)
+                if len(found) >= MOST_FILES:
+                    break
+        return tuple(sorted(found))
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of that name, readable or not."""
+        return os.path.lexists(self.path / name)
+
+    def opened(self, name: str) -> BinaryIO:
+        """A regular file within the folder, for reading; whoever opens closes it. Raises Unreadable."""
+        path = self.path / name
+        target = self._within(path, name)
+        try:
+            # A FIFO would wait for somebody to write: it is opened without waiting, and then refused.
+            number = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as problem:
+            raise Unreadable(name, problem.strerror or str(problem), "Give permission, or fetch it again.") from None
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            raise Unreadable(name, "no regular file", "Put the file itself there.")
+        return os.fdopen(number, "rb")
+
+    def text(self, name: str, limit: int = SMALL) -> str:
+        """A small text file. Raises Unreadable."""
+        with self.opened(name) as stream:
+            data = stream.read(limit + 1)
+        if len(data) > limit:
+            raise Unreadable(name, f"larger than {limit >> 20} MiB", "Fetch the published file again.")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Unreadable(name, "no text: it is binary, or damaged", "Fetch the published file again.") from None
+
+    def json(self, name: str, limit: int = SMALL) -> Any:
+        """What a small file of JSON holds. Raises Unreadable."""
+        text = self.text(name, limit)
+        try:
+            document = json.loads(text)
+            if _too_deep(document):
+                raise RecursionError
+        except RecursionError:
+            raise Unreadable(name, "nested too deeply for any reader", "Fetch the published file again.") from None
+        except ValueError as problem:
+            where = f"line {problem.lineno}, " if isinstance(problem, json.JSONDecodeError) else ""
+            why = f"no JSON: {where}{problem.args[0] if problem.args else problem}"
+            raise Unreadable(name, why, "Mend it, or fetch the published file again.") from None
+        return document
+
+    def mapping(self, name: str, limit: int = SMALL) -> Mapping[str, Any]:
+        """A small file of JSON that holds an object. Raises Unreadable."""
+        document = self.json(name, limit)
+        if not isinstance(document, dict):
+            kind = type(document).__name__
+            raise Unreadable(name, f"holds a {kind}, where an object is expected", "Fetch the published file again.")
+        return document
+
+    def _within(self, path: Path, name: str) -> str:
+        """Where a file really lies. Raises Unreadable when that is outside."""
+        try:
+            target = os.path.realpath(path, strict=True)
+        except (OSError, ValueError):
+            why = "a link that leads nowhere" if self.has(name) else "not there"
+            raise Unreadable(name, why, "Fetch the published file.") from None
+        if not any(os.path.commonpath([root, target]) == root for root in self._roots):
+            why = f"a link out of the folder, to {quoted(target)}"
+            raise Unreadable(name, why, "Put the file itself there: what a link from a download points to is not read.")
+        return target
+
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        own = os.path.realpath(self.path)
+        snapshots = os.path.dirname(own)
+        cached = os.path.basename(snapshots) == "snapshots"
+        return (own, os.path.join(os.path.dirname(snapshots), "blobs")) if cached else (own,)
+
+
+def quoted(value: object) -> str:
+    """A value from a file that may be hostile, as it is safe and short to print."""
+    text = value if isinstance(value, str) else repr(value) if not isinstance(value, dict | list) else _nested(value)
+    plain = "".join(character if character.isprintable() else "·" for character in text[: _LONGEST + 1])
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def _too_deep(document: Any) -> bool:
+    """Whether a document is nested more deeply than what goes through it level by level can go."""
+    level = [document] if isinstance(document, dict | list) else []
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if isinstance(one, dict) else one)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _nested(value: Any) -> str:
+    """A structure's beginning; one that is nested too deeply has no text."""
+    try:
+        return json.dumps(value)
+    except (RecursionError, ValueError, TypeError):
+        return f"a {type(value).__name__}"

@@ -1,0 +1,56 @@
+"""What a reader of a configuration makes of it: a rotation for each kind of layer, or why it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruleout.audit.rope.rotation import Rotation
+
+ALL = ""
+"""The kind of layer where all are of one kind."""
+TROUBLES = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
+"""What impossible values raise, there as here."""
+
+
+class Refused(Exception):  # noqa: N818 - it is what a reader does, not our error
+    """The reader ends with an error. `why` tells which, and of what."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Untold(Exception):  # noqa: N818 - it is what we do not know, not an error
+    """What the reader does is not known here, and why not."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader works with.
+
+    Attributes:
+        rotations: by the kind of layer; `ALL` where there is one kind.
+        parameters: the rotary parameters, standardised, by the same.
+        interleaved: whether neighbours are turned together rather than halves; None where that is not known.
+        refused: the error with which it ends; empty where it does not.
+        untold: why nothing is known of it; empty where something is.
+    """
+
+    rotations: Mapping[str, Rotation] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    interleaved: bool | None = None
+    refused: str = ""
+    untold: str = ""
+
+
+def explained(problem: Exception) -> str:
+    """An error as one reads it: Python tells of a missing key by the key alone."""
+    if isinstance(problem, KeyError):
+        return f"KeyError: {problem.args[0] if problem.args else ''!r}"
+    return f"{type(problem).__name__}: {problem}"

@@ -1,0 +1,115 @@
+"""An audit on one screen: the conclusion first, then each finding with its evidence and what to do, the worst first.
+
+24 rows of 80 columns are enough for any model: what has no room is counted and left to --json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from ruleout.interfaces.cli.diagnosis import printable
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.rows import cut, number, wrapped
+from ruleout.model.audit import Audit, AuditFinding, RopeOutcome, Severity
+
+SCREEN = 23
+"""Rows on a terminal of 80 columns, one left for the prompt."""
+LEAST = 40
+_INDENT = "     "
+_SIGNS = {Severity.ERROR: ("✗", "red"), Severity.WARNING: ("!", "yellow"), Severity.NOTE: ("·", "dim")}
+Row = tuple[str, str]
+"""Text, style."""
+
+
+def tell_audit(audit: Audit) -> None:
+    """Print the answer on stdout."""
+    console = answer_console()
+    for text, style in screen(audit, console.width):
+        console.print(Text(printable(text, console.encoding), style), soft_wrap=True)
+
+
+def screen(audit: Audit, width: int) -> Iterator[Row]:
+    """The rows of the answer, none of them wider than `width` (at least 40) columns."""
+    width = max(LEAST, width)
+    head = [(cut(_head(audit), width), "bold"), (cut(_conclusion(audit), width), _style(audit))]
+    tail = [(cut(text, width), "") for text in _tail(audit)]
+    room = SCREEN - len(head) - len(tail) - 2
+    yield from head
+    yield from _findings(audit.findings, width, room)
+    yield from tail
+
+
+def _head(audit: Audit) -> str:
+    model = audit.model
+    name = model.path.rstrip("/").rpartition("/")[2] or model.path
+    parts = [f"{name} ({model.model_type})" if model.model_type else name, model.quantization or ""]
+    if model.parameters:
+        parts.append(f"{model.parameters / 1e9:.3g} B parameters")
+    return " · ".join(part for part in parts if part)
+
+
+def _conclusion(audit: Audit) -> str:
+    counts = {severity: sum(f.severity is severity for f in audit.findings) for severity in Severity}
+    errors, warnings, notes = (counts[severity] for severity in Severity)
+    others = [_counted(count, word) for count, word in ((warnings, "warning"), (notes, "note")) if count]
+    besides = f" ({', '.join(others)})" if others else ""
+    if errors:
+        return f"✗ {_counted(errors, 'error')}: it will fail, or its answers will be wrong{besides}"
+    if warnings:
+        return f"! Nothing is sure to fail{besides}"
+    return f"✓ Nothing found that would fail{besides}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def _style(audit: Audit) -> str:
+    return "red" if audit.failed else "green"
+
+
+def _findings(findings: Sequence[AuditFinding], width: int, room: int) -> Iterator[Row]:
+    """As many as fit, each whole: all of the worst come before any other."""
+    left = len(findings)
+    for finding in findings:
+        rows = list(_finding(finding, width))
+        if len(rows) + (left > 1) > room:
+            break
+        yield from rows
+        room, left = room - len(rows), left - 1
+    if left:
+        yield cut(f"  and {left} more: --json", width), "dim"
+
+
+def _finding(finding: AuditFinding, width: int) -> Iterator[Row]:
+    sign, style = _SIGNS[finding.severity]
+    yield cut(f"  {sign}  {finding.id}   {finding.where}", width), style
+    most = 2 if finding.severity is Severity.NOTE else 3
+    yield from ((f"{_INDENT}{row}", "") for row in wrapped(finding.what, width - len(_INDENT), 0, most))
+    if finding.remedy and finding.severity is not Severity.NOTE:
+        yield from ((f"{_INDENT}{row}", "dim") for row in wrapped(f"→ {finding.remedy}", width - len(_INDENT), 2, 2))
+
+
+def _tail(audit: Audit) -> Iterator[str]:
+    need = audit.memory
+    if need is not None:
+        parts = [f"{need.weights_gib_per_rank:.1f} GiB of weights a rank"]
+        parts.append(f"{number(need.kv_bytes_per_token)} B a token")
+        parts += [f"{number(need.kv_tokens)} tokens fit"] if need.kv_tokens is not None else []
+        yield f"Memory   {', '.join(parts)}"
+    if audit.rope:
+        by: dict[RopeOutcome, list[str]] = {}
+        for name, reading in audit.rope.items():
+            by.setdefault(reading.outcome, []).append(name.replace("transformers-", ""))
+        yield "RoPE     " + "; ".join(f"{outcome}: {', '.join(names)}" for outcome, names in by.items())
+    if audit.against:
+        known = [(name, one) for name, one in audit.against.items() if one.outcome is not RopeOutcome.UNKNOWN]
+        told = (f"{name} {one.outcome}{_first(one.why)}" for name, one in known)
+        yield f"Changed  {'; '.join(told).replace('transformers-', '')}"
+
+
+def _first(why: Sequence[str]) -> str:
+    more = f" and {len(why) - 1} more" if len(why) > 1 else ""
+    return f" ({why[0]}{more})" if why else ""

@@ -1,0 +1,167 @@
+"""Rotary positions: what each library makes of them, and what is said of that."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.models import model
+from tests.support.random_rope import FAMILIES, config
+from tests.support.rope_variants import CHANGES, GLM, changed
+
+from ruleout.audit import ModelFolder, audit
+from ruleout.audit.rope.checks import READERS
+from ruleout.audit.rope.comparing import compared
+from ruleout.audit.rope.meaning import meant
+from ruleout.audit.rope.rotation import Head, rotation
+from ruleout.model.audit import Audit, Launch, RopeOutcome, Severity
+
+LLAMA: dict[str, Any] = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 128,
+    "num_attention_heads": 4,
+    "head_dim": 32,
+    "num_hidden_layers": 2,
+    "vocab_size": 512,
+    "max_position_embeddings": 4096,
+}
+
+
+def audited(tmp_path: Path, config: dict[str, Any], launch: Launch | None = None) -> Audit:
+    return audit(ModelFolder(model(tmp_path / "m", config)), launch)
+
+
+def outcomes(found: Audit) -> dict[str, str]:
+    return {name: reading.outcome.value for name, reading in found.rope.items()}
+
+
+def test_the_default_frequencies_are_powers_of_theta() -> None:
+    found = rotation("default", {"rope_theta": 10000.0}, Head(8, 8, 4096), np.float64)
+    assert found.frequencies.tolist() == pytest.approx([1.0, 0.1, 0.01, 0.001])
+
+
+def test_yarn_leaves_what_turns_often_and_stretches_what_turns_seldom() -> None:
+    given = {"rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 1024}
+    plain = rotation("default", given, Head(64, 64, 4096)).frequencies
+    found = rotation("yarn", given, Head(64, 64, 4096))
+    assert found.frequencies[0] == pytest.approx(plain[0])
+    assert found.frequencies[-1] == pytest.approx(plain[-1] / 4)
+    assert found.scaling == pytest.approx(0.1 * math.log(4) + 1)
+
+
+def test_a_version_5_configuration_loses_its_theta_under_version_4(tmp_path: Path) -> None:
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}})
+    assert outcomes(found)["transformers-4.57"] == RopeOutcome.DIFFERENT
+    assert outcomes(found)["transformers-5.24"] == RopeOutcome.SAME
+    errors = found.rope["transformers-4.57"].angle_error
+    assert errors["1k"] < errors["8k"] < errors["128k"]
+    assert errors["8k"] == pytest.approx(8 * errors["1k"], rel=1e-3)
+
+
+def test_a_version_4_configuration_is_read_alike_by_all(tmp_path: Path) -> None:
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    scaling["original_max_position_embeddings"] = 1024
+    found = audited(tmp_path, {**LLAMA, "rope_theta": 500000.0, "rope_scaling": scaling})
+    assert set(outcomes(found).values()) == {"same"}
+
+
+def test_the_theta_that_a_scaling_beside_the_parameters_takes_away_is_told(tmp_path: Path) -> None:
+    found = audited(tmp_path, changed(CHANGES["both: rope_parameters + rope_scaling yarn f4"]))
+    finding = next(f for f in found.findings if f.id == "rope-theta-reset")
+    assert finding.severity is Severity.ERROR
+    assert "1000000" in finding.what
+    assert finding.where == "config.json: rope_scaling"
+    assert outcomes(found)["vllm"] == "different"
+
+
+def test_sglang_does_not_read_the_attention_factor_of_yarn(tmp_path: Path) -> None:
+    given = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 4.0, "original_max_position_embeddings": 1024}
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": {**given, "attention_factor": 1.0}})
+    assert outcomes(found) == {
+        "transformers-4.57": "different",
+        "transformers-5.2": "same",
+        "transformers-5.24": "same",
+        "vllm": "same",
+        "sglang": "different",
+    }
+    assert found.rope["sglang"].attention_scaling == pytest.approx(1.1386, rel=1e-4)
+
+
+def test_vllm_turns_a_part_of_a_head_where_transformers_turns_all_of_it(tmp_path: Path) -> None:
+    given = {"rope_type": "default", "rope_theta": 1e6, "partial_rotary_factor": 0.5}
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": given})
+    assert (outcomes(found)["vllm"], outcomes(found)["transformers-5.24"]) == ("different", "same")
+    assert found.rope["vllm"].frequencies == 8
+
+
+def test_parameters_by_the_kind_of_layer_are_read_by_kind(tmp_path: Path) -> None:
+    gemma = {"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "head_dim": 32, "vocab_size": 512}
+    gemma |= {"hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096}
+    kinds = ["sliding_attention"] * 5 + ["full_attention"]
+    parameters = {
+        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+    }
+    found = audited(tmp_path, {**gemma, "layer_types": kinds, "rope_parameters": parameters})
+    assert outcomes(found)["transformers-5.24"] == outcomes(found)["transformers-5.2"] == "same"
+    assert outcomes(found)["transformers-4.57"] == "different"
+    assert found.rope["transformers-4.57"].layer_type == "full_attention"
+
+
+def test_what_matters_depends_on_what_the_command_starts(tmp_path: Path) -> None:
+    config = changed(CHANGES["head_dim=64 (qk_rope_head_dim=32)"])
+    for launch, severity in (
+        (Launch("transformers", "5.2.0"), Severity.ERROR),
+        (Launch("transformers", "5.24.0"), Severity.NOTE),
+        (Launch("transformers"), Severity.WARNING),
+        (Launch("sglang", "0.5.23"), Severity.NOTE),
+        (None, Severity.WARNING),
+    ):
+        found = audited(tmp_path, config, launch)
+        assert [f.severity for f in found.findings if f.id == "rope-fails"] == [severity], launch
+
+
+def test_the_warning_at_the_start_says_nothing_about_a_model_that_is_read_right(tmp_path: Path) -> None:
+    found = audited(tmp_path, GLM, Launch("sglang", "0.5.23"))
+    told = next(f for f in found.findings if f.id == "rope-start-warning")
+    assert told.severity is Severity.NOTE
+    assert "says nothing" in told.what
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_value_of_a_configuration_is_a_crash(reader: str) -> None:
+    odd: list[Any] = [None, True, 0, -1, 1.5, "x", "", [], [1, "a"], {}, {"a": {}}, math.nan, math.inf, 10**400, [[]]]
+    chance = random.Random(7)
+    keys = ["rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor", "head_dim", "hidden_size"]
+    keys += ["num_attention_heads", "max_position_embeddings", "qk_rope_head_dim", "layer_types", "rope_interleave"]
+    keys += ["original_max_position_embeddings", "num_hidden_layers", "model_type", "sliding_window_pattern"]
+    inner = ["rope_type", "type", "rope_theta", "factor", "beta_fast", "attention_factor", "short_factor", "mscale"]
+    inner += ["long_factor", "truncate", "low_freq_factor", "original_max_position_embeddings", "mscale_all_dim"]
+    for seed in range(1500):
+        found = config(seed)
+        for _ in range(chance.randrange(1, 4)):
+            found[chance.choice(keys)] = chance.choice(odd)
+        for place in (found.get("rope_parameters"), found.get("rope_scaling")):
+            if isinstance(place, dict) and place:
+                place[chance.choice(inner)] = chance.choice(odd)
+        told = compared(READERS[reader](found), meant(found))
+        assert isinstance(told.outcome, RopeOutcome)
+
+
+def test_what_only_a_long_text_ends_in_is_no_crash() -> None:
+    given = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": -2.0}
+    found = rotation("dynamic", given, Head(32, 32, 512))
+    assert np.isfinite(found.at(512)).all()
+    assert np.isnan(found.at(128_000)).all()
+
+
+def test_every_family_of_the_experiments_is_known_to_the_newest_release() -> None:
+    for kind, own in FAMILIES.items():
+        healthy = {**LLAMA, "head_dim": ..., **own, "model_type": kind, "rope_theta": 10000.0}
+        told = READERS["transformers-5.24"]({k: v for k, v in healthy.items() if v is not ...})
+        assert not told.untold, kind
