@@ -80,7 +80,8 @@ def literals(space: Space, seen: Observations) -> Literals:
             continue
         if (place := space.place[f]) is not None:
             order = np.argsort(np.argsort(np.array(place)[possible]))
-            sets = _merged(sets, change_points(order, np.array(tried, dtype=np.int64)), tried)
+            at = rows[:, f][:, None] == possible
+            sets = _merged(sets, change_points(order, at[reproduced].sum(axis=0), at[~reproduced].sum(axis=0)), tried)
         for chance, table in sets:
             factor.append(f)
             weight.append(log(chance))
