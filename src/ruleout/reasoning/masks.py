@@ -3,7 +3,8 @@
 A mask is taken to be one level or a pair of levels (the baseline's included). One that held in an informative trial is
 no mask. Each kind of other failure has one such rule, or two: the posterior over both is enumerated, since it is sharp
 where it matters: what all trials that failed alike have in common carries the blame, and what only one of them had is
-acquitted. It only has to be good enough to choose trials by; it never decides a verdict.
+acquitted. Where levels have an order a mask may also be a stretch of them, as builds are that stay broken for a while.
+It only has to be good enough to choose trials by; it never decides a verdict.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ STRENGTH = 0.5
 """How many masks that belief is worth: deployments differ, and each shows soon whether it is touchy or not."""
 UNEXPLAINED = 0.03
 """Chance that a trial failed alike for a third reason."""
+STRETCH = 0.5
+"""How likely a mask is a stretch of levels in an order, for one that is just one of them."""
 MAX_RULES = 800
 """Rules of one kind of failure that are paired with each other."""
 SURELY = 0.8
@@ -54,7 +57,11 @@ class Masks:
         labels = np.array(seen.label)
         kinds = sorted(set(seen.label) - {""})
         prior = np.where(possible, _prior(possible, offsets, len(kinds)), 0.0)
-        blame = [_blame(prior, seen.rows[labels == kind] + offsets) for kind in kinds]
+        stretches = [_stretches(space, seen, offsets, labels == kind) for kind in kinds]
+        blame = [
+            _blame(prior, seen.rows[labels == kind] + offsets, reach)
+            for kind, reach in zip(kinds, stretches, strict=True)
+        ]
         return cls(offsets, width, np.log1p(-prior).ravel(), np.array(blame).reshape(len(kinds), width * width))
 
     def impossible(self, space: Space, seen: Observations) -> frozenset[tuple[int, int]]:
@@ -103,7 +110,41 @@ def _prior(possible: BoolArray, offsets: IntArray, kinds: int) -> FloatArray:
     return np.where(np.eye(len(possible), dtype=np.bool_), level, pair)
 
 
-def _blame(prior: FloatArray, masked: IntArray) -> FloatArray:
+def _stretches(space: Space, seen: Observations, offsets: IntArray, alike: BoolArray) -> FloatArray:
+    """Of each stretch of levels in an order in which these trials failed alike, the chance that it reaches a level.
+
+    A stretch ends where a trial was informative, or anywhere before: outside of the levels that failed, a level is
+    reached the less the farther it is. After n of them one in between fails by n / (n + 1) (rule of succession).
+
+    Returns: shape (stretches, all levels).
+    """
+    width = int(space.sizes.sum())
+    found = []
+    for f, place in enumerate(space.place):
+        if place is None:
+            continue
+        at = np.array(place)
+        ran = np.unique(at[seen.rows[seen.informative, f]])
+        failed = np.setdiff1d(at[seen.rows[alike, f]], ran)
+        for gap in np.unique(np.searchsorted(ran, failed)):
+            here = failed[np.searchsorted(ran, failed) == gap]
+            first, last = here[0], here[-1]
+            beyond = np.maximum(0, np.maximum(first - at, at - last))
+            # Where it has to end is an informative level, or the end of the order.
+            room = np.where(
+                at < first, first - max(ran[ran < first], default=-1), min(ran[ran > last], default=len(at)) - last
+            )
+            chance = np.minimum(1 - beyond / room, (last - first + 1) / (last - first + 1 + beyond))
+            chance[beyond == 0] = len(here) / (len(here) + 1)
+            chance[np.isin(at, here)] = 1.0
+            chance[(np.searchsorted(ran, at) != gap) | np.isin(at, ran)] = 0.0
+            reach = np.zeros(width)
+            reach[offsets[f] : offsets[f] + len(at)] = chance
+            found.append(reach)
+    return np.array(found).reshape(len(found), width)
+
+
+def _blame(prior: FloatArray, masked: IntArray, stretches: FloatArray) -> FloatArray:
     """Of each rule, the chance that it is behind these trials, which failed alike; shape (all levels squared)."""
     width = len(prior)
     alike = np.zeros((len(masked), width), dtype=np.bool_)
@@ -112,11 +153,17 @@ def _blame(prior: FloatArray, masked: IntArray) -> FloatArray:
     covers: BoolArray = alike[:, i] & alike[:, j]
     weight = prior[i, j]
     order = np.argsort(-np.log(weight) + np.log(UNEXPLAINED) * covers.sum(axis=0), kind="stable")[:MAX_RULES]
-    i, j, covers, weight = i[order], j[order], covers[:, order].astype(np.int64), weight[order]
+    i, j, covers, weight = i[order], j[order], covers[:, order], weight[order]
+    # Stretches come last: a stretch covers what is surely in it.
+    sure = (stretches == 1).astype(np.int64)
+    covers = np.concatenate([covers, alike @ sure.T > 0], axis=1).astype(np.int64)
+    weight = np.concatenate([weight, STRETCH * (sure @ np.diag(prior)) / np.maximum(sure.sum(axis=1), 1)])
     one = weight * UNEXPLAINED ** (len(masked) - covers.sum(axis=0))
     either = covers.sum(axis=0)[:, None] + covers.sum(axis=0)[None, :] - covers.T @ covers
     two = np.triu(weight[:, None] * weight[None, :] * UNEXPLAINED ** (len(masked) - either), 1)
     total = UNEXPLAINED ** len(masked) + one.sum() + two.sum()
     chance = np.zeros((width, width))
-    chance[i, j] = (one + two.sum(axis=0) + two.sum(axis=1)) / total
+    behind = (one + two.sum(axis=0) + two.sum(axis=1)) / total
+    chance[i, j] = behind[: len(i)]
+    chance[np.diag_indices(width)] += behind[len(i) :] @ stretches
     return chance.ravel()
