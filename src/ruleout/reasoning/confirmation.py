@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 
 from ruleout.model import Confirmation
 from ruleout.reasoning.beliefs import Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
+from ruleout.reasoning.changes import CARRIES, LUCK, UNSETTLED, Change
 from ruleout.reasoning.coverage import DRAWS, Coverage
 from ruleout.reasoning.space import FloatArray, IntArray
 
-LUCK = 0.01
 ODDS_OF_LUCK, PROBABILITY_OF_LUCK = 0.1, 0.004
 """That a clean trial was luck and another cause is the right one: the odds in the world in which the failure shows only
 sometimes, and the probability, from which more is asked. A verdict that holds only because failures are expected to
@@ -27,8 +27,6 @@ show every time is none."""
 SURELY_ALWAYS = 0.9
 NEARLY_ALWAYS = 0.75
 MOST_RUNS = 30
-CARRIES = 0.5
-UNSETTLED = 0.05
 BASELINE_RUNS = 3
 
 
@@ -51,12 +49,13 @@ def runs_needed(beliefs: Beliefs, group: int) -> int:
 class Missing:
     """A confirming trial that is still to be made: rows that would do, the better ones first, and what for.
 
-    `share` says of each row how much of what is missing it would confirm.
+    `share` says of each row how much of what is missing it would confirm. A `search` goes by what rows tell alone.
     """
 
     rows: IntArray
     purpose: str
     shares: FloatArray | None = None
+    search: bool = False
 
     @property
     def share(self) -> FloatArray:
@@ -113,6 +112,9 @@ class Confirmer:
                 if unsettled := self._unsettled(f):
                     rows, share = self._rows_levels(cause, f, unsettled)
                     yield Missing(rows, f"level: does {self.space.names[f]} at another level carry it?", share)
+        for change in self._changes:
+            if len(rows := change.search()):
+                yield Missing(rows, f"level: where does {change.name} begin or cease to fail?", search=True)
         if not self._complete():
             yield Missing(self._rows_complete(), "complete: the baseline with only the cause neutralised")
         for cause in self.causes:
@@ -122,21 +124,21 @@ class Confirmer:
                     yield Missing(
                         self._rows_necessary(cause, f), f"necessary: {name} moved, all else as where it fails"
                     )
-
-        for cause in self.causes:
-            for f in cause:
-                if ends := self._change_seen_once(f):
-                    rows, share = self._rows_levels(cause, f, dict.fromkeys(ends, 0.5))
-                    yield Missing(rows, f"again: where {self.space.names[f]} begins or ceases to fail", share)
+        for change in self._changes:
+            if len(rows := change.seen_once()):
+                yield Missing(rows, f"again: where {change.name} begins or ceases to fail")
 
     def once_more(self) -> Missing | None:
         """What was clean once more, as long as luck may have made the causes; None when it cannot have."""
         if not self.causes:
             return None
+        for change in self._changes:
+            if len(rows := change.elsewhere()):
+                return Missing(rows, f"again: {change.name} may begin or cease to fail elsewhere", search=True)
         probability, odds = self.beliefs.owed_to_luck(self.group)
         if odds < ODDS_OF_LUCK or probability < PROBABILITY_OF_LUCK:
             return None
-        off = [i for i in self._clean_rows(1) if all(self._neutralised(self.seen.rows[i], c) for c in self.causes)]
+        off = [i for i in self.clean_rows(1) if all(self._neutralised(self.seen.rows[i], c) for c in self.causes)]
         rows = self.coverage.allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
         return Missing(rows, "again: once may be luck, if the failure shows only sometimes")
 
@@ -148,10 +150,13 @@ class Confirmer:
 
     # -- what has been seen ------------------------------------------------------------------------------------
 
-    def _carries(self, f: int) -> FloatArray:
-        """Probability, given the group, that each level of a factor of it carries the fault."""
+    def _carries(self, f: int, sometimes: bool = False) -> FloatArray:
+        """Probability, given the group, that each level of a factor of it carries the fault; `sometimes`: and that the
+        failure shows only sometimes."""
         here = np.flatnonzero(self.beliefs.group == self.group)
         weight = self.beliefs.probability[here] / self.beliefs.probability[here].sum()
+        if sometimes:
+            weight = weight * (1 - self.beliefs.always[here])
         literal = self.beliefs.conjunctions[here].reshape(len(here), -1)
         table = self.beliefs.table
         total = np.zeros(table.carry.shape[1])
@@ -201,7 +206,7 @@ class Confirmer:
     def _counter_trial(self, cause: tuple[int, ...], f: int) -> tuple[int, int] | None:
         """A sufficient trial and one that differs in this factor only and is clean, as rows."""
         for i in self._bases(cause):
-            for j in self._clean_rows(self.runs):
+            for j in self.clean_rows(self.runs):
                 if list(np.flatnonzero(self.seen.rows[i] != self.seen.rows[j])) == [f]:
                     return i, j
         return None
@@ -213,35 +218,34 @@ class Confirmer:
         return [*named, *(i for i in others if i not in named)]
 
     def _complete(self) -> list[int]:
-        for i in self._clean_rows(self.runs):
+        for i in self.clean_rows(self.runs):
             moved = {int(f) for f in np.flatnonzero(self.seen.rows[i])}
             if moved and moved <= self.factors and all(len(moved & set(c)) == 1 for c in self.causes):
                 return [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[i]))]
         return []
 
     def _unsettled(self, f: int) -> dict[int, float]:
-        """Levels of which it is to be known whether they carry, with the chance that they do: of ordered ones each that
-        can be run, of others those that a failing trial had."""
-        ordered = self.space.place[f] is not None
+        """Levels that a failing trial had, of which it is to be known whether they carry: with the chance that they do.
+
+        Of levels in an order it is told by where they change."""
+        if self.space.place[f] is not None:
+            return {}
         failed = set(self.seen.rows[self.seen.reproduced, f].tolist())
         return {
             level: float(self.carry[f][level])
             for level in range(1, int(self.space.settable[f]))
-            if UNSETTLED < self.carry[f][level] < 1 - UNSETTLED
-            and (level in failed or (ordered and self.coverage.runs_alone(f, level)))
+            if level in failed and UNSETTLED < self.carry[f][level] < 1 - UNSETTLED
         }
 
-    def _change_seen_once(self, f: int) -> list[int]:
-        """Of an ordered factor: levels next to one that does the opposite, in so far as they were run only once."""
-        if (place := self.space.place[f]) is None:
-            return []
-        known = [level for level in np.argsort(place) if level == 0 or self.coverage.runs_alone(f, int(level))]
-        ends = set()
-        for one, other in pairwise(known):
-            if (self.carry[f][one] < CARRIES) != (self.carry[f][other] < CARRIES):
-                ends |= {int(one), int(other)}
-        here = self.seen.rows[self.seen.informative, f]
-        return sorted(level for level in ends - {0} if 0 < (here == level).sum() < 2)
+    @cached_property
+    def _changes(self) -> list[Change]:
+        """The factors of the causes whose levels have an order."""
+        return [
+            Change(self.beliefs, self.proposer, f, self._others_off(cause), self.carry[f], self._carries(f, True))
+            for cause in self.causes
+            for f in cause
+            if self.space.place[f] is not None
+        ]
 
     def _surprises(self) -> IntArray:
         """Configurations that were clean once though the causes were there, of a failure that shows nearly always."""
@@ -256,14 +260,26 @@ class Confirmer:
     def _runs(self, i: int | np.intp) -> int:
         return int((self.seen.at(self.seen.rows[int(i)]) & self.seen.informative).sum())
 
-    def _clean_rows(self, runs: int) -> list[int]:
-        """Trials whose configuration was clean often enough, and never failed."""
+    def clean_rows(self, runs: int) -> list[int]:
+        """Trials whose configuration was clean so often, or surely is, and never failed; as rows."""
         good = []
         for i in np.flatnonzero(self.seen.clean):
             same = self.seen.at(self.seen.rows[i])
-            if not (same & self.seen.reproduced).any() and (same & self.seen.clean).sum() >= runs:
+            often = (same & self.seen.clean).sum() >= runs or i in self._clean_by_order
+            if often and not (same & self.seen.reproduced).any():
                 good.append(int(i))
         return good
+
+    @cached_property
+    def _clean_by_order(self) -> set[int]:
+        """Clean trials that levels in an order speak for: those nearer to where it fails were clean as well, and
+        altogether too often for luck."""
+        ordered = [f for f in self.factors if self.space.place[f] is not None]
+        members = np.flatnonzero(self.beliefs.group == self.group)
+        weight = self.beliefs.probability[members] / self.beliefs.probability[members].sum()
+        lucky = weight @ self.beliefs.activity(self.seen.rows, members) > LUCK
+        moved = (self.seen.rows[:, ordered] != 0).any(axis=1)
+        return {int(i) for i in np.flatnonzero(self.seen.clean & moved & ~lucky)}
 
     def _at_baseline(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         return self.seen.at(np.zeros(len(self.space), dtype=np.int64))
@@ -319,15 +335,20 @@ class Confirmer:
 
     def _rows_levels(self, cause: tuple[int, ...], f: int, levels: dict[int, float]) -> tuple[IntArray, FloatArray]:
         """The baseline with only this level changed and all other causes off; the less certain, the earlier."""
-        rows = np.zeros((len(levels), len(self.space)), dtype=np.int64)
-        for other in self.causes:
-            if other != cause:
-                for g, v in self._neutral(other)[:1]:
-                    rows[:, g] = v
+        rows = np.repeat(self._others_off(cause)[None, :], len(levels), axis=0)
         rows[:, f] = list(levels)
         share = 1 - np.abs(2 * np.array(list(levels.values())) - 1)
         may = self.proposer.may_run(rows, repeat=True)
         return rows[may], share[may]
+
+    def _others_off(self, cause: tuple[int, ...]) -> IntArray:
+        """The baseline with all other causes switched off."""
+        row = np.zeros(len(self.space), dtype=np.int64)
+        for other in self.causes:
+            if other != cause:
+                for g, v in self._neutral(other)[:1]:
+                    row[g] = v
+        return row
 
     def _rows_necessary(self, cause: tuple[int, ...], f: int) -> IntArray:
         rows = []

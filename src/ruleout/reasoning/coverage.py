@@ -62,7 +62,7 @@ class Coverage:
         testable = [f for f in self.space.suspects if self.testable(f)]
         rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
         full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
-        few = {f: self.space.possible(f)[1:] for f in testable}
+        few = {f: self._telling(f) for f in testable}
         wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
         return [
             (f, int(level))
@@ -70,6 +70,15 @@ class Coverage:
             for level in few[f]
             if (full[:, i] == level).sum() < wanted and self.runs_alone(f, int(level))
         ]
+
+    def _telling(self, f: int) -> IntArray:
+        """The levels that have to be moved to: of levels in an order those at its ends, between which it changes."""
+        levels = self.space.possible(f)[1:]
+        if (place := self.space.place[f]) is None:
+            return levels
+        at = np.array(place)[levels]
+        ends = {int(levels[i]) for i in (at.argmin(), at.argmax()) if abs(at[i] - place[0]) > 0}
+        return np.array(sorted(ends), dtype=np.int64)
 
     def rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
         """Everything moved at once, to the levels that are lacking."""

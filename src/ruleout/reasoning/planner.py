@@ -179,7 +179,11 @@ class _Planner:
         if risk.min() > HOPELESS:
             return None
         told = self.teller.outlook.forecast(rows)
+        if missing.search:
+            value = (1 - risk) * told.bits
+            return self.teller.step(rows[int(value.argmax())], missing.purpose)
         # What counts is that it confirms; of those that can, the one that also tells most, in the order given.
-        begun = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).any() for row in rows])
+        clean = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).sum() for row in rows])
+        begun = np.minimum(clean / self.confirmer.runs, 1.0)
         value = (1 - risk) * (missing.share + told.bits + BEGUN * begun) - 1e-4 * np.arange(len(rows))
         return self.teller.step(rows[int(value.argmax())], missing.purpose)

@@ -35,7 +35,7 @@ from ruleout.model import (
 from ruleout.reasoning.beliefs import ELSEWHERE, OTHER_SHAPE, Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.companions import companions
-from ruleout.reasoning.confirmation import Confirmer, runs_needed
+from ruleout.reasoning.confirmation import Confirmer
 from ruleout.reasoning.planner import Assessment
 from ruleout.reasoning.words import claim
 
@@ -140,19 +140,16 @@ class _Conclusion:
 
     def _workarounds(self) -> tuple[Workaround, ...]:
         """Configurations that were clean, often enough and never otherwise, with as few changes as were seen to do."""
-        runs = runs_needed(self.beliefs, self.number)
         good: dict[frozenset[tuple[str, str]], Workaround] = {}
         baseline = self.case.baseline
-        for i in np.flatnonzero(self.seen.clean):
+        for i in self.confirmer.clean_rows(self.confirmer.runs):
             same = self.seen.at(self.seen.rows[i])
-            if (same & self.seen.reproduced).any() or (same & self.seen.clean).sum() < runs:
-                continue
             configuration = self.space.configuration(self.seen.rows[i])
             change = configuration.difference(baseline)
             if any(configuration.get(f) != level for f, level in self.case.keep.items()):
                 continue
             key = frozenset(change.items())
-            good.setdefault(key, Workaround(change, self.seen.ids[int(i)], int((same & self.seen.clean).sum())))
+            good.setdefault(key, Workaround(change, self.seen.ids[i], int((same & self.seen.clean).sum())))
         minimal = [w for key, w in good.items() if not any(other < key for other in good)]
         return tuple(sorted(minimal, key=lambda w: (len(w.set), w.trial)))
 
