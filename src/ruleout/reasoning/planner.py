@@ -180,8 +180,9 @@ class _Planner:
             return None
         told = self.teller.outlook.forecast(rows)
         if missing.search:
-            value = (1 - risk) * told.bits
-            return self.teller.step(rows[int(value.argmax())], missing.purpose)
+            row = rows[int(((1 - risk) * told.bits).argmax())]
+            again = "again, since once may be luck: " if self.beliefs.seen.at(row).any() else ""
+            return self.teller.step(row, again + missing.purpose.removeprefix("again: "))
         # What counts is that it confirms; of those that can, the one that also tells most, in the order given.
         clean = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).sum() for row in rows])
         begun = np.minimum(clean / self.confirmer.runs, 1.0)
