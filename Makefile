@@ -7,7 +7,7 @@ BENCH := $(VENV)/.bench
 SEEDS ?= 10
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-planted clean
+.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-choosing bench-planted clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -47,6 +47,9 @@ bench-reading: $(STAMP)  ## how fast a gigabyte of log becomes an answer, beside
 
 bench-diagnosis: $(STAMP)  ## how right suspects are on labelled cases (CASES=folder), and whether probabilities hold
 	$(BIN)/python benchmarks/diagnosis --cases "$(CASES)" --svg docs/img/calibration.svg
+
+bench-choosing: $(STAMP)  ## how long the next trial takes to choose, and how much memory, at 20 and at 60 factors
+	$(BIN)/python -m benchmarks.choosing
 
 bench-planted: $(BENCH)  ## planted faults, ruleout beside its peers; an interrupted run goes on: SEEDS=10 JOBS=2
 	$(BIN)/python -m benchmarks.planted --seeds $(SEEDS) --jobs $(JOBS) --page docs/benchmarks.md
