@@ -244,7 +244,9 @@ def test_the_record_stays_readable_by_others_tools(workshop: Workshop) -> None:
     assert (folder / "case.yaml").read_text() == case.read_text()
     for trial in done.document["trials"]:
         spool = folder / "trials" / f"{trial['id']:04d}"
-        assert {path.name for path in spool.iterdir()} == {"trial.json", "events.jsonl", "server.log", "answers.json"}
+        files = {"trial.json", "events.jsonl", "server.log", "answers.json", "evidence"}
+        assert {path.name for path in spool.iterdir()} == files
+        assert all(file.read_text().strip() for file in (spool / "evidence").iterdir())
         events = [json.loads(line) for line in (spool / "events.jsonl").read_text().splitlines()]
         assert {event["schema"] for event in events} == {"ruleout.event/1"}
         assert events[-1]["kind"] == "end"
