@@ -154,7 +154,7 @@ class Investigation:
         log = self.folder.path / first.log if first else None
         told = log if log is not None and log.is_file() else None
         self.case, choices = widened(self.case, told, observed, watched=watched)
-        asked = workloads(self.case, self.engine, self.journal.target)
+        asked = workloads(replace(self.case, times=self.journal.times), self.engine, self.journal.target)
         self.case = replace(self.case, factors=(*self.case.factors, *(choice.factor for choice in asked)))
         choices += asked
         check_launches(self.case, self.engine)

@@ -132,15 +132,17 @@ def _varied(case: Case, verdict: Verdict) -> Iterator[str]:
         if factor.mechanism is not Mechanism.WORKLOAD:
             continue
         if factor.name in _in_causes(verdict):
-            clean = [
-                f"{t.configuration[factor.name]} (trial {t.id})"
-                for t in verdict.trials
-                if t.outcome is not None
-                and t.outcome.kind is OutcomeKind.CLEAN
-                and set(t.configuration.difference(case.baseline)) == {factor.name}
-            ]
-            alone = f": clean with {', '.join(clean)}" if clean else ""
+            clean: dict[str, list[int]] = {}
+            for trial in verdict.trials:
+                only = set(trial.configuration.difference(case.baseline)) == {factor.name}
+                if only and trial.outcome is not None and trial.outcome.kind is OutcomeKind.CLEAN:
+                    clean.setdefault(trial.configuration[factor.name], []).append(trial.id)
+            told = ", ".join(f"{level} ({_trials(ids)})" for level, ids in clean.items())
+            alone = f": clean with {told}" if told else ""
             yield f"only with {factor.name}={factor.baseline}{alone}"
         elif factor.name in out:
-            trials = ", ".join(map(str, out[factor.name]))
-            yield f"whatever the {factor.target.replace('_', ' ')} (trials {trials})"
+            yield f"whatever the {factor.target.replace('_', ' ')} ({_trials(out[factor.name])})"
+
+
+def _trials(ids: Sequence[int]) -> str:
+    return f"trial{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"

@@ -96,7 +96,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
     if verdict.shows:
         yield f"- When it shows: {verdict.shows}"
     for workaround in verdict.workarounds:
-        yield f"- Workaround: `{_code(words.workaround(case, workaround.set))}` ({words.clean_runs(workaround)})"
+        way_out = _code(words.workaround(case, workaround.set))
+        yield f"- Workaround: `{way_out}` ({words.clean_runs(workaround, verdict)})"
     if verdict.minimal is not None:
         yield from _smallest(verdict.minimal)
 

@@ -73,7 +73,7 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
     if verdict.shows:
         yield "When it shows", verdict.shows
     for workaround in verdict.workarounds[:3]:
-        yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround)})"
+        yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround, verdict)})"
     for limit in verdict.limits:
         yield "It works up to", words.limit(case, limit)
     if verdict.causes and verdict.manifest_rate < 0.95:

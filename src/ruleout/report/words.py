@@ -109,9 +109,11 @@ def trials(ids: tuple[int, ...] | list[int]) -> str:
     return f"trial{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
-def clean_runs(found: Workaround) -> str:
-    """How often a workaround was seen to be clean."""
-    return f"clean in {found.clean} of {found.clean}, trial {found.trial}"
+def clean_runs(found: Workaround, done: Verdict) -> str:
+    """How often a workaround was seen to be clean, and what else failed once the target could not show any more."""
+    later = next((t.outcome.failure for t in done.trials if t.id == found.trial and t.outcome), None)
+    other = f"; another failure comes later: {failure(later)}" if later is not None else ""
+    return f"clean in {found.clean} of {found.clean}, trial {found.trial}{other}"
 
 
 def count(number: int, thing: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from tests.support.strategies import verdicts
-from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED
+from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASK, NOT_REPRODUCED
 
 from ruleout.model import Carrier, Verdict, VerdictStatus
 from ruleout.report import findings
@@ -89,6 +89,20 @@ def test_what_is_not_isolated_is_called_likeliest_only(status: VerdictStatus, la
     two = (*ISOLATED.causes, (Carrier("deep_gemm", ("unset",)),))
     lines = section(findings(CASE, replace(ISOLATED, status=status, causes=two)), "Answer")
     assert len([line for line in lines if line.startswith(label)]) == 1
+
+
+def test_when_it_shows_stands_with_the_answer() -> None:
+    text = findings(CASE, replace(ISOLATED, shows="with 8 requests at once. It speaks for a race."))
+    assert "- When it shows: with 8 requests at once. It speaks for a race." in text
+    assert "When it shows" not in TEXT
+
+
+def test_a_way_out_after_which_something_else_fails_says_so() -> None:
+    another = replace(CLEAN, failure=replace(MASK, message="no room"), reason="another failure, later")
+    trials = tuple(replace(t, outcome=another) if t.id == 3 else t for t in ISOLATED.trials)
+    text = findings(CASE, replace(ISOLATED, trials=trials))
+    assert "(clean in 1 of 1, trial 3; another failure comes later: AssertionError: no room)" in text
+    assert "(clean in 1 of 1, trial 5)" in text
 
 
 def test_an_answer_of_elsewhere_says_that_no_factor_is_it() -> None:
