@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -22,7 +21,7 @@ from ruleout.audit.tensors_dtypes import decodable, decoded
 from ruleout.model.audit import TensorStatistics
 
 CHUNK = 8 << 20
-"""Bytes that are read at once; two chunks are held: one is judged while the next is read."""
+"""Bytes that are held at once; while they are judged, the kernel reads the next ones."""
 _BLOCK = 512 << 10
 _SAMPLE = 16 << 10
 
@@ -61,21 +60,19 @@ def statistics(
 
     Raises Unreadable when the file has gone or got shorter since its header was read.
     """
-    with folder.opened(header.file) as file, ThreadPoolExecutor(1) as reader:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    buffer = bytearray(CHUNK)
+    with folder.opened(header.file) as file:
         plan = [(tensor, at, min(CHUNK, tensor.end - at)) for tensor in _in_order(header) for at in _chunks(tensor)]
-        buffers = [bytearray(CHUNK), bytearray(CHUNK)]
-        pending = reader.submit(_read, file, buffers[0], *plan[0][1:]) if plan else None
         seen = _Seen()
         for number, (tensor, at, size) in enumerate(plan):
-            assert pending is not None
-            if pending.result() != size:
-                raise Unreadable(header.file, "got shorter while it was read", "Wait until its download has ended.")
             if number + 1 < len(plan):
-                pending = reader.submit(_read, file, buffers[(number + 1) % 2], *plan[number + 1][1:])
+                _, ahead, more = plan[number + 1]
+                os.posix_fadvise(file.fileno(), ahead, more, os.POSIX_FADV_WILLNEED)
+            if _read(file, buffer, at, size) != size:
+                raise Unreadable(header.file, "got shorter while it was read", "Wait until its download has ended.")
             if at == tensor.start:
                 seen = _Seen()
-            _look(np.frombuffer(buffers[number % 2], np.uint8, size), tensor.dtype, seen)
+            _look(np.frombuffer(buffer, np.uint8, size), tensor.dtype, seen)
             done += size
             progress(done, total)
             if at + size == tensor.end:

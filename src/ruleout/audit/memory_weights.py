@@ -66,10 +66,10 @@ def by_configuration(
 
 
 def loaded(stored: float, deployed: Deployment, *, cpu: bool = False) -> float:
-    """Bytes that stored weights take on a GPU once they are loaded."""
+    """Bytes that stored weights take on a GPU once they are loaded; tiny ones take little besides."""
     if not stored or cpu:
         return stored
-    return stored * (LOADED_OVER_STORED if deployed.tp > 1 else 1) + LOADED_BESIDES
+    return stored * (LOADED_OVER_STORED if deployed.tp > 1 else 1) + min(LOADED_BESIDES, stored / 5)
 
 
 def per_rank(weights: Iterable[Weight], deployed: Deployment, *, kv_heads: int, layers: int, drafting: bool) -> float:

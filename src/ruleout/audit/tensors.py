@@ -159,7 +159,9 @@ def _placed(tensors: list[Tensor], data_at: int, size: int, *, all_known: bool) 
     ends = [tensor for tensor in placed if tensor.end > size]
     if ends:
         missing = ends[-1].end - size
-        yield Problem("truncated", f"ends {missing} bytes before its last tensor does", quoted(ends[0].name))
+        yield Problem(
+            "truncated", f"is cut: the file ends {missing} bytes before its last tensor does", quoted(ends[0].name)
+        )
     for before, after in pairwise(placed):
         if after.start < before.end:
             yield Problem("overlap", f"shares bytes with {quoted(before.name)}", quoted(after.name))
