@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from ruleout.audit.tensors_dtypes import WIDE
 
@@ -76,6 +77,7 @@ def _fits(inner: int, group: int) -> None:
 def nvfp4_modelopt(*, inputs: bool) -> Scheme:
     """NVFP4 as modelopt writes it: two values a byte, a scale in e4m3 for sixteen, one in float32 for all."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         _fits(inner, 16)
         return (
@@ -91,6 +93,7 @@ def nvfp4_modelopt(*, inputs: bool) -> Scheme:
 def fp8_modelopt() -> Scheme:
     """FP8 as modelopt writes it: one scale a tensor, for the weight and for the input."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         return (
             _weight("weight", E4M3, (out, inner)),
@@ -104,6 +107,7 @@ def fp8_modelopt() -> Scheme:
 def fp8_blocks(rows: int, columns: int, *, ue8m0: bool = False) -> Scheme:
     """FP8 with a scale for each block, as DeepSeek releases it. `ue8m0`: scales are powers of two, stored as any."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         dtypes = frozenset({"F32", "BF16", UE8M0}) if ue8m0 else frozenset({"F32", "BF16"})
         return (
@@ -118,6 +122,7 @@ def fp8_blocks(rows: int, columns: int, *, ue8m0: bool = False) -> Scheme:
 def fp8_tensor() -> Scheme:
     """FP8 with one scale a tensor, as vLLM and Transformers write it."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         return (
             _weight("weight", E4M3, (out, inner)),
@@ -131,6 +136,7 @@ def fp8_tensor() -> Scheme:
 def nvfp4_packed(*, inputs: bool) -> Scheme:
     """NVFP4 as compressed-tensors writes it."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         _fits(inner, 16)
         return (
@@ -146,6 +152,7 @@ def nvfp4_packed(*, inputs: bool) -> Scheme:
 def mxfp4_packed() -> Scheme:
     """MXFP4 as compressed-tensors writes it: a power of two for thirty-two values."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         _fits(inner, 32)
         return (
@@ -159,6 +166,7 @@ def mxfp4_packed() -> Scheme:
 def eight_bits(name: str, dtype: str, scales: Callable[[int, int], tuple[Shape, ...]], *, inputs: bool) -> Scheme:
     """FP8 or INT8 as compressed-tensors writes it, by the shape of its scales."""
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         return (
             _weight("weight", dtype, (out, inner)),
@@ -173,6 +181,7 @@ def packed_integers(bits: int, group: int | None, *, symmetric: bool) -> Scheme:
     """INT4 or INT8 packed in 32 bits as compressed-tensors writes it; a scale a row where there is no group."""
     fold = 32 // bits
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         if group is not None:
             _fits(inner, group)
@@ -194,6 +203,7 @@ def awq(bits: int, group: int) -> Scheme:
     """AWQ in its `gemm` order: inputs are rows."""
     fold = 32 // bits
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         _fits(inner, group)
         _fits(out, fold)
@@ -210,6 +220,7 @@ def gptq(bits: int, group: int) -> Scheme:
     """GPTQ: inputs are packed along the rows. `group` -1: one for all inputs."""
     fold = 32 // bits
 
+    @cache
     def layout(out: int, inner: int) -> tuple[Stored, ...]:
         groups = 1 if group < 0 else up(inner, group)
         return (
