@@ -21,6 +21,7 @@ FREE = frozenset({Part.VOCABULARY, Part.INDEXER, Part.MTP})
 
 _BESIDE = ("inv_freq", "k_scale", "v_scale", "q_scale", "kv_scale", "prob_output_scale", "output_scale", "input_scale",
            "masked_bias", "attn_sink", "weight_shape", "g_idx")  # fmt: skip
+"""How tensors end that may lie beside weights; GPTQ also writes a bias, of zeros, for layers that have none."""
 _MARKS = ("weight_packed", "qweight", "weight_scale", "weight_scale_inv", "scales", "weight_scale_2")
 
 
@@ -77,7 +78,8 @@ def compare(
                 found.missing.append(name)
             elif held[name].shape != shape and quantisation is None:
                 found.shapes[_shapes(held[name].shape, shape)].append(name)
-    found.extra = [name for name in held if name not in seen and not name.endswith(_BESIDE)]
+    beside = (*_BESIDE, ".bias") if quantisation is not None and quantisation.method == "gptq" else _BESIDE
+    found.extra = [name for name in held if name not in seen and not name.endswith(beside)]
     return found
 
 

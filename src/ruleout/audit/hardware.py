@@ -11,6 +11,7 @@ from ruleout.audit.hardware_settings import settings, stored_as, traits
 from ruleout.audit.hardware_table import Choices, Need, table, within
 from ruleout.audit.memory_deployment import release
 from ruleout.audit.subject import Subject
+from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
 
 
@@ -33,6 +34,12 @@ def hardware(subject: Subject) -> Iterator[AuditFinding]:
             continue
         if _lacks(need, host.sm, memory):
             yield _finding(need, host.sm, memory, has, known=launch.version is not None or not need.versions)
+    if host.sm in table().toolkits:
+        toolkit, name = table().toolkits[host.sm], f"SM{host.sm}".replace("SMgfx", "gfx")
+        what = f"{name} needs {toolkit} or newer: torch's own, and that of the nvcc which compiles kernels at the start"
+        yield AuditFinding(
+            "hardware-toolkit", Severity.NOTE, what, name, "", table().toolkit_source, Component.INSTALL_ABI
+        )
 
 
 def _meets(asked: Choices, has: dict[str, set[str]]) -> bool:

@@ -48,10 +48,12 @@ class Need:
 
 @dataclass(frozen=True)
 class Table:
-    """All rows, and the shared memory of a block in bytes by compute capability."""
+    """All rows, and by compute capability the bytes of shared memory of a block and the first toolkit that knows it."""
 
     needs: tuple[Need, ...]
     shared_memory: Mapping[str, int]
+    toolkits: Mapping[str, str]
+    toolkit_source: str
 
 
 @cache
@@ -62,7 +64,8 @@ def table() -> Table:
     raw = yaml.safe_load((files("ruleout.audit") / "hardware.yaml").read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = raw["groups"]
     needs = tuple(_need(row, groups) for row in raw["needs"])
-    return Table(needs, raw["gpus"]["shared_memory"])
+    gpus = raw["gpus"]
+    return Table(needs, gpus["shared_memory"], gpus["toolkits"], gpus["toolkit_source"])
 
 
 def _need(row: dict[str, Any], groups: Mapping[str, list[str]]) -> Need:

@@ -295,3 +295,10 @@ def test_parameters_are_counted_however_they_are_stored(name: str, count: int, t
 def test_packed_parameters_count_as_what_they_hold(tmp_path: Path) -> None:
     made = library_wrote("llama_nvfp4", np.random.default_rng(0))
     assert audit(ModelFolder(made.write(tmp_path))).model.parameters == 574336
+
+
+def test_gptq_may_write_a_bias_for_every_layer(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    made = requantised({"quant_method": "gptq", "bits": 4, "group_size": 32}, "llama", rng, FREE)
+    made.put("model.layers.1.mlp.up_proj.bias", "F16", (256,), rng)
+    assert ids(made, tmp_path) == set()

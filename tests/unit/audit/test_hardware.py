@@ -78,6 +78,7 @@ def vllm(version: str | None = "0.32.0", **arguments: str) -> Launch:
         (QWEN25, vllm(dtype="bfloat16"), "75", "vllm-bfloat16"),
         (GLM5_FP4, vllm("0.24.0"), "100", "moe-trtllm-routing-nan"),
         (KIMI_FP4, vllm(), "gfx950", "nvfp4-amd"),
+        (GLM5, Launch("tensorrt-llm", None, {}), "120", "dsa-sm120-tensorrt-llm"),
     ],
 )
 def test_what_others_met_is_told_before_the_launch(
@@ -145,3 +146,14 @@ def test_without_an_engine_or_a_gpu_nothing_is_claimed(tmp_path: Path) -> None:
     assert ids(GLM5_FP4, Launch(), "120", tmp_path) == set()
     (tmp_path / "config.json").write_text(json.dumps(GLM5_FP4))
     assert not [f for f in audit(ModelFolder(tmp_path), sglang(), Host()).findings if f.id.startswith("hardware")]
+
+
+@pytest.mark.parametrize(("sm", "toolkit"), [("120", "CUDA 12.8"), ("121", "CUDA 12.9"), ("gfx950", "ROCm 7.0")])
+def test_a_new_gpu_comes_with_the_toolkit_that_knows_it(sm: str, toolkit: str, tmp_path: Path) -> None:
+    (told,) = (f for f in findings(QWEN25, vllm(), sm, tmp_path) if f.id == "hardware-toolkit")
+    assert toolkit in told.what
+    assert told.severity is Severity.NOTE
+
+
+def test_a_gpu_that_every_toolkit_knows_has_no_note(tmp_path: Path) -> None:
+    assert findings(QWEN25, vllm(), "90", tmp_path) == []
