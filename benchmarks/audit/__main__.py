@@ -6,6 +6,7 @@ python -m benchmarks.audit --logs FOLDER… [--page docs/audit-measured.md] [--w
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from pathlib import Path
 
@@ -44,7 +45,11 @@ def memory_lines(folders: list[Path]) -> list[str]:
 
 def speed_lines(scratch: Path | None, gigabytes: float, rounds: int) -> list[str]:
     """Headers of 400 GB, and `--deep` beside dd."""
-    lines = []
+    lines = [
+        f"On {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.0f}; an audit is one thread, so alone it takes "
+        "the time of the CPU.",
+        "",
+    ]
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         tensors, size = speed.sparse_checkpoint(Path(name))
         run = speed.audited(Path(name))
