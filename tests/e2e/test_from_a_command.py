@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.support.models import model
+from tests.support.rope_variants import CHANGES, changed
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Done, Workshop
@@ -155,6 +157,16 @@ def test_it_goes_on_where_it_was_stopped(engines: Engines) -> None:
     assert len(engines.workshop.ledger) == len(done.document["trials"])
     again = engines.investigate(*VLLM, "--swap-space", "1", options=("--resume",))
     again.told(2, "command is not what the trials so far were made with")
+
+
+def test_the_models_folder_is_audited_before_the_first_trial_and_tried_all_the_same(engines: Engines) -> None:
+    folder = model(engines.workshop.cwd / "m", changed(CHANGES["both: rope_parameters + rope_scaling yarn f4"]))
+    engines.plan({"--dtype": "float32", "how": "empty"})
+    done = engines.investigate("vllm", "serve", "m", "--dtype", "float32", "--enforce-eager")
+    assert (done.status, done.causes) == (0, [{"dtype": ["float32"]}]), done.err
+    assert "audit    error rope-theta-reset (config.json: rope_scaling)" in done.err
+    assert done.err.index("audit ") < done.err.index("#1 ")
+    assert (folder / "config.json").exists()
 
 
 def test_a_dry_run_prints_a_case_to_edit_and_launches_nothing(engines: Engines) -> None:

@@ -1,4 +1,4 @@
-"""Folders of models, made by tests: small files only, healthy unless a test spoils them."""
+"""Folders of models, made by tests: a tiny GLM-MoE-DSA, healthy unless a test spoils it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.rope_variants import GLM
+import numpy as np
+from tests.support.checkpoints import library_wrote
 
 TEMPLATE = "{% for m in messages %}<|{{ m['role'] }}|>{% generation %}{{ m['content'] }}{% endgeneration %}{% endfor %}"
 TOKENS = ["<|bos|>", "<|endoftext|>", "<|pad|>"]
 
 
 def model(folder: Path, config: dict[str, Any] | None = None) -> Path:
-    """A folder with a configuration (of a tiny GLM-MoE-DSA, if none is given), a tokenizer and a chat template."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / "config.json", GLM if config is None else config)
+    """A folder as a library wrote it, with a tokenizer and a chat template; with a configuration that is given."""
+    library_wrote("glm", np.random.default_rng(0)).write(folder)
+    if config is not None:
+        write(folder / "config.json", config)
     write(folder / "generation_config.json", {"eos_token_id": 1, "bos_token_id": 0, "pad_token_id": 2})
     write(
         folder / "tokenizer_config.json", {"eos_token": "<|endoftext|>", "tokenizer_class": "PreTrainedTokenizerFast"}

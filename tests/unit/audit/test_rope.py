@@ -99,6 +99,14 @@ def test_vllm_turns_a_part_of_a_head_where_transformers_turns_all_of_it(tmp_path
     assert found.rope["vllm"].frequencies == 8
 
 
+def test_an_integer_for_a_linear_factor_ends_both_engines(tmp_path: Path) -> None:
+    for factor, outcome in ((4, "fails"), (4.0, "same")):
+        given = {"rope_type": "linear", "rope_theta": 1e6, "factor": factor}
+        found = audited(tmp_path, {**LLAMA, "rope_parameters": given})
+        assert outcomes(found)["vllm"] == outcomes(found)["sglang"] == outcome
+        assert outcomes(found)["transformers-5.24"] == "same"
+
+
 def test_parameters_by_the_kind_of_layer_are_read_by_kind(tmp_path: Path) -> None:
     gemma = {"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "head_dim": 32, "vocab_size": 512}
     gemma |= {"hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096}

@@ -55,6 +55,7 @@ def _read(
         rotations = {}
         for layer, given in told.items():
             check_required(given)
+            _check_sizes(given, sizes, known)
             rotations[layer] = turned(dict(given), size, sizes.get("max_position_embeddings"), known, latent)
     except Refused as problem:
         return Reading(refused=problem.why)
@@ -64,6 +65,15 @@ def _read(
         return Reading(refused=explained(problem))
     interleaved = pairs(known) if latent else None
     return Reading(rotations, told, interleaved)
+
+
+def _check_sizes(given: Parameters, sizes: Mapping[str, Any], known: Family) -> None:
+    """What the configuration's own validation, and the code for linear scaling, end in. Raises Refused."""
+    kind = given["rope_type"]
+    if kind == "longrope" and known.bare and sizes.get("head_dim") is None:
+        raise Refused("TypeError: head_dim is null")
+    if kind == "linear" and isinstance(given.get("factor"), int):
+        raise Refused("TypeError: an integer for factor is taken for a list of them: write 4.0, not 4")
 
 
 def _vllm(given: Parameters, size: Any, most: Any, known: Family, latent: bool) -> Rotation:
@@ -90,6 +100,8 @@ def _sglang(given: Parameters, size: Any, most: Any, known: Family, latent: bool
         return replace(found, scaling=found.scaling * given.get("attn_factor", 1))
     found = _engines_own(given, head)
     if kind == "dynamic" and found.grown is not None:
+        if most * given["factor"] < 0:
+            raise Refused("RuntimeError: a table of fewer than no positions")
         return Rotation(found.grown(int(most * given["factor"])))
     return found
 

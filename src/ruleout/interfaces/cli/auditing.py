@@ -46,7 +46,8 @@ def _head(audit: Audit) -> str:
     name = model.path.rstrip("/").rpartition("/")[2] or model.path
     parts = [f"{name} ({model.model_type})" if model.model_type else name, model.quantization or ""]
     if model.parameters:
-        parts.append(f"{model.parameters / 1e9:.3g} B parameters")
+        size, unit = (1e9, "B") if model.parameters >= 1e8 else (1e6, "M")
+        parts.append(f"{model.parameters / size:.3g} {unit} parameters")
     return " · ".join(part for part in parts if part)
 
 

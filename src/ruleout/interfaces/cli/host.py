@@ -10,9 +10,9 @@ import click
 from ruleout.model.audit import Host
 from ruleout.model.errors import UsageError
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}  # fmt: skip
-_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?i?B)?", re.IGNORECASE)
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
 _EXAMPLE = "Describe it as in --host sm=120,gpus=8,memory=96GiB."
 
 
@@ -49,4 +49,4 @@ def _read(key: str, value: str) -> Any:
     if key == "gpus":
         return int(value) if value.isdecimal() and 0 < len(value) < 7 and int(value) else None
     size = _BYTES.fullmatch(value)
-    return int(float(size[1]) * _UNITS[(size[2] or "").upper()]) or None if size and len(size[1]) < 20 else None
+    return int(float(size[1]) * _UNITS[size[2].upper()]) or None if size and len(size[1]) < 20 else None
