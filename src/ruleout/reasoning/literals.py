@@ -21,6 +21,8 @@ RATES: tuple[tuple[float, float], ...] = ((0.9, 0.2), (0.1, 0.6))
 
 MAX_FREE_LEVELS = 8
 """Tried levels of one factor that are told apart; of more, only the first to be seen clean keep both readings."""
+MAX_FREE_IN_ORDER = 4
+"""The same where levels have an order: a scatter is the last resort there, and the changes tell the others apart."""
 
 Words = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
 
@@ -75,10 +77,12 @@ def literals(space: Space, seen: Observations) -> Literals:
         tried = [i for i, level in enumerate(possible) if i and (rows[:, f] == level).any()]
         failed = [i for i in tried if (rows[reproduced, f] == possible[i]).any()]
         doubt = [space.doubtful(f, int(possible[i])) for i in range(1, len(possible)) if i not in tried]
-        sets = _scattered(len(possible), tried, failed, doubt)
+        place = space.place[f]
+        most = MAX_FREE_LEVELS if place is None else MAX_FREE_IN_ORDER
+        sets = _scattered(len(possible), tried, failed, doubt, most)
         if not sets:
             continue
-        if (place := space.place[f]) is not None:
+        if place is not None:
             order = np.argsort(np.argsort(np.array(place)[possible]))
             at = rows[:, f][:, None] == possible
             sets = _merged(sets, change_points(order, at[reproduced].sum(axis=0), at[~reproduced].sum(axis=0)), tried)
@@ -98,15 +102,17 @@ def literals(space: Space, seen: Observations) -> Literals:
     )
 
 
-def _scattered(size: int, tried: list[int], failed: list[int], doubt: list[float]) -> list[tuple[float, FloatArray]]:
+def _scattered(
+    size: int, tried: list[int], failed: list[int], doubt: list[float], most: int
+) -> list[tuple[float, FloatArray]]:
     """Sets of levels in no order: (prior, chance to carry of each level), 0 or 1 for tried ones.
 
-    `doubt` has, of each untried level, the chance that nobody can go there.
+    `doubt` has, of each untried level, the chance that nobody can go there. Of the tried, `most` are told apart.
     """
     runnable = _number_of([1 - d for d in doubt])
     free = [level for level in tried if level not in failed]
     # Past the limit a tried level keeps only the reading that its own trials suggest.
-    spare = max(0, len(tried) - MAX_FREE_LEVELS)
+    spare = max(0, len(tried) - most)
     always, failed = failed[:spare], failed[spare:]
     never = free[len(free) - max(0, spare - len(always)) :] if spare > len(always) else []
     open_levels = [level for level in tried if level not in always and level not in never]
