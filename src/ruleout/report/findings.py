@@ -77,6 +77,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- {(sure + label).capitalize()}: {words.cause(cause)}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         yield f"- {verdict.elsewhere.claim.capitalize()}."
+    elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
+        yield f"- The evidence speaks for {verdict.elsewhere.told}."
     if not verdict.causes:
         for hypothesis in verdict.hypotheses[:1]:
             yield f"- Likeliest: {hypothesis.claim} ({words.percent(hypothesis.probability)})"
