@@ -31,6 +31,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.model.diagnosis import ChosenBy, Suspect
+from ruleout.model.verdict import SPEAKS_FOR
 from ruleout.reading.diagnose import read_run
 
 DIGITS = 4
@@ -162,7 +163,7 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
         return verdict
     seen = bool(outside.evidence) and outside.evidence[0].source.startswith(f"{GATHERED}/")
     tells = "what was seen of it" if seen else "the log"
-    claim = f"the cause is in none of the factors that were varied; {tells} speaks for {outside.component}: "
+    claim = f"the cause is in none of the factors that were varied; {tells} {SPEAKS_FOR}{outside.component}: "
     note = outside.fix.get("note")
     way_out = f"; what may help: {note}" if note else ""
     whole = claim + outside.claim + way_out

@@ -148,6 +148,10 @@ class Limit:
     untried: tuple[str, ...] = ()
 
 
+SPEAKS_FOR = "speaks for "
+"""Before the component, in the claim of what lies elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The case that the cause is in none of the factors."""
@@ -156,6 +160,11 @@ class Elsewhere:
     component: Component = Component.OTHER
     claim: str = "the cause is in none of the factors that were varied"
     evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What the log, or what was seen besides, speaks for; empty where that is nothing."""
+        return self.claim.partition(SPEAKS_FOR)[2]
 
 
 @dataclass(frozen=True, slots=True)

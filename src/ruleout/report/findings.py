@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ruleout.model import Case, Confirmation, Minimal, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, Factor, Minimal, Trial, Verdict, VerdictStatus
 from ruleout.report import words
 
 WORTH_A_LINE = 0.001
@@ -65,7 +65,12 @@ def _setting(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- Installed ({one.python}): {words.installed(one)} ({one.report})"
     for factor in case.factors:
         proxy = " (proxy)" if factor.proxy else ""
-        yield f"- Factor {factor.name}{proxy}: {', '.join(factor.levels)}; baseline {factor.baseline}"
+        yield f"- Factor {factor.name}{proxy}: {_levels(factor)}; baseline {factor.baseline}"
+
+
+def _levels(factor: Factor) -> str:
+    row = factor.ordered and len(factor.levels) > words.LONG
+    return words.levels(factor) if row else ", ".join(factor.levels)
 
 
 def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
@@ -77,6 +82,8 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
         yield f"- {(sure + label).capitalize()}: {words.cause(cause)}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         yield f"- {verdict.elsewhere.claim.capitalize()}."
+    elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
+        yield f"- The evidence speaks for {verdict.elsewhere.told}."
     if not verdict.causes:
         for hypothesis in verdict.hypotheses[:1]:
             yield f"- Likeliest: {hypothesis.claim} ({words.percent(hypothesis.probability)})"

@@ -57,6 +57,8 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
     if proof and verdict.causes:
         yield "Shown by", "; ".join(proof)
     failure = verdict.failure
+    if verdict.elsewhere.told and verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
+        yield "Evidence speaks for", verdict.elsewhere.told
     if failure is not None:
         first = words.target_trial(verdict)
         line = next((e for e in failure.evidence if e.line), None)

@@ -54,13 +54,16 @@ def changes(configuration: Configuration, baseline: Configuration) -> str:
 
 
 def factor(varied: Factor) -> str:
-    """A factor with its levels, the failing deployment's with a star; of a long row in order, its ends."""
+    """A factor with its levels, the failing deployment's with a star."""
+    return f"{varied.name}: {levels(varied)}{'  (proxy)' if varied.proxy else ''}"
+
+
+def levels(varied: Factor) -> str:
+    """The levels of a factor, the failing deployment's with a star; of a long row in order, its ends."""
     if varied.ordered and len(varied.levels) > LONG:
         first, *_, last = varied.levels
-        row = f"{varied.baseline}*, {count(len(varied.levels), 'level')} in order from {first} to {last}"
-        return f"{varied.name}: {row}{'  (proxy)' if varied.proxy else ''}"
-    levels = ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
-    return f"{varied.name}: {levels}{'  (proxy)' if varied.proxy else ''}"
+        return f"{varied.baseline}*, {count(len(varied.levels), 'level')} in order from {first} to {last}"
+    return ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
 
 
 def ran(trial: Trial, baseline: Configuration) -> str:

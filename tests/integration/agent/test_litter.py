@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.agent.conftest import Trial
@@ -32,6 +34,11 @@ def holding(trial: Trial, seconds: float, **changes: object) -> tuple[Path, dict
     return path, trial.document([*trial.script("hold.py", HOLD), str(path), str(seconds)], **changes)
 
 
+def told(trial: Trial, left: Mapping[str, Any], what: str) -> list[str]:
+    """The files of this test alone: engines that others run on this machine leave some, too."""
+    return [path for path in left[what] if trial.token in path]
+
+
 def folder_for_temporary_files(trial: Trial) -> Path:
     return Path((trial.spool / "server.log").read_text().split()[0])
 
@@ -40,7 +47,7 @@ def test_shared_memory_that_the_trial_held_is_removed_with_it(trial: Trial) -> N
     path, document = holding(trial, 1.0)
     events = trial.run(document)
     left = trial.the(events, "left_over")
-    assert (left["shm_removed"], left["shm"]) == ([str(path)], [])
+    assert (told(trial, left, "shm_removed"), told(trial, left, "shm")) == ([str(path)], [])
     assert not path.exists()
 
 
@@ -53,7 +60,7 @@ def test_shared_memory_of_others_stays_even_if_it_came_meanwhile(trial: Trial) -
         other.write_text("of a process that was never seen")
         assert agent.stdin is not None
         agent.stdin.close()
-        assert trial.wait_for("left_over")["shm"] == [str(other)]
+        assert told(trial, trial.wait_for("left_over"), "shm") == [str(other)]
         assert other.exists()
     finally:
         other.unlink(missing_ok=True)
@@ -74,7 +81,7 @@ def test_shared_memory_that_another_process_still_maps_stays(trial: Trial) -> No
             another.stdout.readline()
             left = trial.wait_for("left_over")
             another.kill()
-        assert (left["shm_removed"], left["shm"]) == ([], [])
+        assert (told(trial, left, "shm_removed"), told(trial, left, "shm")) == ([], [])
         assert path.exists()
     finally:
         path.unlink(missing_ok=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ruleout.diagnosis.factors import component_of, priors
-from ruleout.model import Component, Factor, Mechanism
+from ruleout.diagnosis.factors import component_of, priors, spoken_of
+from ruleout.model import Component, Evidence, Factor, Mechanism
 from ruleout.model.diagnosis import Suspect
 
 
@@ -26,6 +26,7 @@ def factor(name: str, target: str = "", proxy: bool = False) -> Factor:
         ("--disable-custom-all-reduce", Component.ALLREDUCE),
         ("--enforce-eager", Component.CUDA_GRAPH),
         ("--mem-fraction-static", Component.MEMORY),
+        ("VLLM_CPU_KVCACHE_SPACE", Component.MEMORY),
         ("--speculative-algorithm", Component.SPEC_DECODE),
         ("NCCL_P2P_LEVEL", Component.NCCL),
         ("--disable-radix-cache", Component.SCHEDULER),
@@ -66,3 +67,13 @@ def test_a_proxy_takes_no_part() -> None:
         [factor("attn", "--attention-backend"), factor("p", "--attention-chunk", proxy=True)],
     )
     assert set(told) == {"attn"}
+
+
+@pytest.mark.parametrize(("target", "named"), [("--zorble", True), ("--zorb", False), ("--zorble-size", False)])
+def test_a_factor_that_the_failing_line_names_is_spoken_of(target: str, named: bool) -> None:
+    suspect = Suspect(
+        Component.OTHER, "", 0.6, evidence=(Evidence("log", 3, "ValueError: decrease --zorble, or else"),)
+    )
+    told = priors([suspect], [factor("it", target), factor("z", "--quux")])
+    assert (told.get("it", 0.0) > told.get("z", 0.0)) is named
+    assert (spoken_of([suspect], factor("it", target)) > 0) is named

@@ -114,6 +114,16 @@ def test_whatever_happens_it_can_be_rebuilt(tmp_path_factory: Any, happened: lis
     assert rebuilt(folder) == known
 
 
+def test_what_was_replaced_in_an_earlier_trial_is_known_of_it_from_then_on(tmp_path: Path) -> None:
+    with Store(tmp_path, writing=True) as store:
+        journal = Journal.read(store)
+        journal.planned(1, BASE, "", "token")
+        journal.finished(1, REPRODUCED, 1.0, "log")
+        journal.in_effect(1, {"a": "2"})
+        assert [t.outcome and t.outcome.effective for t in journal.trials] == [{"a": "2"}]
+        assert state(Journal.read(store)) == state(journal)
+
+
 def test_a_trial_that_was_planned_and_not_judged_is_open(tmp_path: Path) -> None:
     with Store(tmp_path, writing=True) as store:
         journal = Journal.read(store)

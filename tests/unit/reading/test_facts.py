@@ -260,3 +260,27 @@ def test_another_spelling_of_the_type_that_was_asked_for_is_no_choice_of_the_eng
     log += "INFO 01-01 00:00:01 [core.py:9] Initializing a V1 LLM engine (v0.15.0) with config: model='M', "
     log += f"dtype={found}, max_seq_len=4096\n"
     assert settings(text(log))["dtype"][2] is ChosenBy.USER
+
+
+@pytest.mark.parametrize(
+    ("lines", "in_effect"),
+    [
+        ("Cannot use AttentionBackendEnum.FLASH_ATTN backend on CPU.", "CPU_ATTN"),
+        ("Cannot use AttentionBackendEnum.FLASH_ATTN backend on CPU.\nUsing CPU_MLA backend.", "CPU_MLA"),
+        ("Cannot use AttentionBackendEnum.FLASH_ATTN backend on XPU.", None),
+    ],
+)
+def test_what_vllm_takes_instead_of_a_backend_is_known_where_there_is_only_one(
+    lines: str, in_effect: str | None
+) -> None:
+    asked = "(APIServer pid=1) INFO 01-01 00:00:00 [api.py:1] non-default args: {'attention_backend': 'FLASH_ATTN'}\n"
+    log = asked + "".join(f"(Worker pid=2) INFO 01-01 00:00:01 [cpu.py:1] {line}\n" for line in lines.splitlines())
+    assert settings(text(log))["attention_backend"] == ("FLASH_ATTN", in_effect, ChosenBy.ENGINE)
+
+
+def test_a_line_that_only_speaks_of_a_warm_up_is_none() -> None:
+    head = "(APIServer pid=1) WARNING 01-01 00:00:00 [vllm.py:1] "
+    found = text(
+        f"{head}non-default args: {{}}\n{head}Enforce eager set, disabling CUDAGraphs and JIT kernel warmup.\n"
+    )
+    assert "warmup" not in [stage.name for stage in found.stages]

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from tests.support.strategies import verdicts
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASK, NOT_REPRODUCED
 
-from ruleout.model import Carrier, Verdict, VerdictStatus
+from ruleout.model import Carrier, Component, Elsewhere, Verdict, VerdictStatus
 from ruleout.report import findings
+from ruleout.report.summary import facts
 
 HEADINGS = [
     "Question",
@@ -108,6 +109,17 @@ def test_a_way_out_after_which_something_else_fails_says_so() -> None:
 def test_an_answer_of_elsewhere_says_that_no_factor_is_it() -> None:
     verdict = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, causes=())
     assert "- The cause is in none of the factors that were varied." in section(findings(CASE, verdict), "Answer")
+
+
+def test_what_is_only_narrowed_says_what_the_log_speaks_for() -> None:
+    told = Elsewhere(
+        0.2, Component.MEMORY, "the cause is in none of them; the log speaks for memory: there is too little"
+    )
+    narrowed = replace(ISOLATED, status=VerdictStatus.NARROWED, elsewhere=told)
+    assert "- The evidence speaks for memory: there is too little." in findings(CASE, narrowed)
+    assert ("Evidence speaks for", "memory: there is too little") in list(facts(CASE, narrowed, ""))
+    isolated = replace(ISOLATED, elsewhere=told)
+    assert "speaks for" not in findings(CASE, isolated) + str(list(facts(CASE, isolated, "")))
 
 
 def test_each_trial_is_a_row_of_one_table() -> None:
