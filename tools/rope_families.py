@@ -75,6 +75,7 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
     told |= {
         name: True for name, words in (("partial", "partial_rotary_factor"), ("nested", "layer_type]")) if words in body
     }
+    told |= {"layers": True} if "layer_types" in defaults else {}
     share = re.search(r"setdefault\('partial_rotary_factor', ([\d.]+)\)|\['partial_rotary_factor'\] = ([\d.]+)", text)
     if share or isinstance(defaults.get("partial_rotary_factor"), float):
         told["share"] = float(share[1] or share[2]) if share else defaults["partial_rotary_factor"]

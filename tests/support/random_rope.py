@@ -56,11 +56,22 @@ def config(seed: int) -> Config:
     kind = chance.choice(list(FAMILIES))
     found = {"model_type": kind, **_TINY, **FAMILIES[kind]}
     _parameters(found, chance)
+    if chance.random() < 0.1:
+        _nest(found, chance)
     if chance.random() < 0.25:
         found["partial_rotary_factor"] = chance.choice([0.25, 0.5, 1.0, 1.0, 2.0])
     if chance.random() < 0.2:
         found["head_dim"] = chance.choice([8, 16, 32, None])
     return found
+
+
+def _nest(found: Config, chance: random.Random) -> None:
+    """Parameters by the kind of layer, whatever the model has."""
+    kinds = ["full_attention", "sliding_attention"]
+    found["rope_parameters"] = {kind: _scaling(chance, theta=chance.random() < 0.9) for kind in kinds}
+    found |= {"sliding_window": 8, "use_sliding_window": True}
+    if chance.random() < 0.7:
+        found["layer_types"] = [chance.choice(kinds) for _ in range(found["num_hidden_layers"])]
 
 
 def _parameters(found: Config, chance: random.Random) -> None:

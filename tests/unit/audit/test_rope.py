@@ -126,6 +126,8 @@ def test_what_matters_depends_on_what_the_command_starts(tmp_path: Path) -> None
     for launch, severity in (
         (Launch("transformers", "5.2.0"), Severity.ERROR),
         (Launch("transformers", "5.24.0"), Severity.NOTE),
+        (Launch("transformers", "5.3.0"), Severity.WARNING),
+        (Launch("transformers", "4.56.0"), Severity.NOTE),
         (Launch("transformers"), Severity.WARNING),
         (Launch("sglang", "0.5.23"), Severity.NOTE),
         (None, Severity.WARNING),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ruleout.audit.folder import quoted
+from ruleout.audit.rope.families import RELEASES
 from ruleout.audit.rope.meaning import meant
 from ruleout.audit.rope.telling import number, place, told
 from ruleout.audit.rope.transformers import STRANGER
 from ruleout.audit.subject import Subject
 from ruleout.model.audit import AuditFinding, RopeOutcome, RopeReading, Severity
+from ruleout.model.model_types import numbers
 
 Readings = Mapping[str, RopeReading]
 
@@ -46,7 +48,8 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
 def severity_for(subject: Subject, names: list[str]) -> Severity:
     """How much it matters what these libraries do: it depends on what the command starts.
 
-    Of a transformers whose release is not known, it may be any that is; which one an engine has is its own affair.
+    Of a transformers whose release is not known, it may be any that is; of one between two that are known, the older
+    one's rules are likely. Which one an engine has is its own affair.
     """
     engine, version = subject.launch.engine, subject.launch.version
     releases = [name.partition("-")[2] for name in names if name.startswith("transformers-")]
@@ -56,7 +59,10 @@ def severity_for(subject: Subject, names: list[str]) -> Severity:
         return Severity.ERROR if engine in names else Severity.NOTE
     if version is None:
         return Severity.WARNING if releases else Severity.NOTE
-    return Severity.ERROR if any(f"{version}.".startswith(f"{release}.") for release in releases) else Severity.NOTE
+    nearest = max((one for one in RELEASES if numbers(one) <= numbers(version)), key=numbers, default=RELEASES[0])
+    if nearest not in releases:
+        return Severity.NOTE
+    return Severity.ERROR if f"{version}.".startswith(f"{nearest}.") else Severity.WARNING
 
 
 def _how(reading: RopeReading) -> str:

@@ -16,9 +16,9 @@ from typing import Any
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
-from ruleout.audit.rope.reading import TROUBLES, Reading, Refused, Untold, explained
+from ruleout.audit.rope.reading import TROUBLES, Parameters, Reading, Refused, Untold, check_required, explained
 from ruleout.audit.rope.rotation import Head, Rotation, mscale, rotation
-from ruleout.audit.rope.transformers import SIZES, Parameters, check_required, parameters
+from ruleout.audit.rope.transformers import SIZES, parameters
 
 RELEASE = "5.24"
 """The release of transformers whose rules the engines' own ones follow: they are the same from 5.16 on."""

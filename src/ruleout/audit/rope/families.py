@@ -25,6 +25,7 @@ class Family:
         parameters: what stands in for missing rotary parameters.
         partial: partial_rotary_factor is heeded where positions are not scaled.
         share: what stands in for a missing partial_rotary_factor.
+        layers: it declares `layer_types`.
         nested: each kind of layer has parameters of its own.
         slices: as much of a head is turned as there are cosines; otherwise both have to be of one size.
         head: the key whose value head_dim takes in any case; empty where there is none.
@@ -46,6 +47,7 @@ class Family:
     parameters: Mapping[str, Any] | None = None
     partial: bool = False
     share: float | None = None
+    layers: bool = False
     nested: bool = False
     slices: bool = False
     head: str = ""

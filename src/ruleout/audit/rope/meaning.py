@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ruleout.audit.rope.families import Family, newest
-from ruleout.audit.rope.reading import ALL, TROUBLES, Reading, explained
+from ruleout.audit.rope.reading import ALL, LAYERS, TROUBLES, Reading, explained
 from ruleout.audit.rope.rotation import SCALED, Head, rotation
-from ruleout.audit.rope.transformers import LAYERS, SIZES, interleaved
+from ruleout.audit.rope.transformers import SIZES, interleaved
 
 THETAS = ("rope_theta", "rotary_emb_base")
 SHARES = ("partial_rotary_factor", "rotary_pct", "rotary_emb_fraction")

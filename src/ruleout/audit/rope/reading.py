@@ -8,8 +8,20 @@ from typing import Any
 
 from ruleout.audit.rope.rotation import Rotation
 
+Parameters = dict[str, Any]
+"""Rotary parameters, by their names."""
+LAYERS = ("full_attention", "sliding_attention")
+"""The kinds of layers that models with two kinds have."""
 ALL = ""
 """The kind of layer where all are of one kind."""
+_REQUIRED = {
+    "linear": {"factor"},
+    "dynamic": {"factor"},
+    "yarn": {"factor"},
+    "longrope": {"short_factor", "long_factor"},
+    "llama3": {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"},
+}
+"""What has to be there, by the rope type; what version 5 fills in itself is left out."""
 TROUBLES = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
 """What impossible values raise, there as here."""
 
@@ -54,3 +66,11 @@ def explained(problem: Exception) -> str:
     if isinstance(problem, KeyError):
         return f"KeyError: {problem.args[0] if problem.args else ''!r}"
     return f"{type(problem).__name__}: {problem}"
+
+
+def check_required(given: Parameters) -> None:
+    """Raises Refused when a parameter of the rope type is missing."""
+    kind = given.get("rope_type")
+    missing = _REQUIRED.get(kind if isinstance(kind, str) else "", set()) - set(given)
+    if missing:
+        raise Refused(f"KeyError: {kind!r} needs {', '.join(sorted(missing))}")
