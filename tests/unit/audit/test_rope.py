@@ -121,6 +121,15 @@ def test_parameters_by_the_kind_of_layer_are_read_by_kind(tmp_path: Path) -> Non
     assert found.rope["transformers-4.57"].layer_type == "full_attention"
 
 
+def test_parameters_by_the_kind_of_layer_are_lost_on_a_model_with_one_kind(tmp_path: Path) -> None:
+    given = {kind: {"rope_type": "default", "rope_theta": 500000.0} for kind in ("full_attention", "sliding_attention")}
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": given})
+    assert set(outcomes(found).values()) == {"different"}
+    assert found.rope["vllm"].parameters["rope_theta"] == 10000.0
+    assert found.rope["vllm"].angle_error["1k"] > 10
+    assert any(finding.id == "rope-different" and finding.severity is Severity.ERROR for finding in found.findings)
+
+
 def test_what_matters_depends_on_what_the_command_starts(tmp_path: Path) -> None:
     config = changed(CHANGES["head_dim=64 (qk_rope_head_dim=32)"])
     for launch, severity in (

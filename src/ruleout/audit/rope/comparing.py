@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ruleout.audit.rope.reading import Reading
+from ruleout.audit.rope.reading import ALL, Reading
 from ruleout.audit.rope.rotation import Array, Rotation
 from ruleout.model.audit import RopeOutcome, RopeReading
 
@@ -61,14 +61,16 @@ def _close(one: Array, other: Array) -> bool:
 
 
 def _apart(reading: Reading, reference: Reading, kind: str) -> bool:
-    other = _counterpart(reference, kind)
-    return other is None or not same(reading.rotations[kind], other)
+    meant = _counterparts(reference, kind)
+    return not meant or any(not same(reading.rotations[kind], one) for one in meant)
 
 
-def _counterpart(reference: Reading, kind: str) -> Rotation | None:
-    """The rotation that is meant for a kind of layer: where there is but one, it is meant for all."""
+def _counterparts(reference: Reading, kind: str) -> list[Rotation]:
+    """The rotations that are meant for a kind of layer: where either has but one kind, all of the other."""
     found = reference.rotations.get(kind)
-    return next(iter(reference.rotations.values())) if found is None and len(reference.rotations) == 1 else found
+    if found is not None:
+        return [found]
+    return list(reference.rotations.values()) if kind == ALL or len(reference.rotations) == 1 else []
 
 
 def _worst(reading: Reading, reference: Reading, kind: str) -> float:
@@ -79,14 +81,13 @@ def _worst(reading: Reading, reference: Reading, kind: str) -> float:
 
 def _errors(reading: Reading, reference: Reading, kind: str) -> Mapping[str, float]:
     """The largest error of an angle, in radians, by the position; empty where the angles have no counterpart."""
-    one, other = reading.rotations[kind], _counterpart(reference, kind)
-    if other is None or one.frequencies.shape != other.frequencies.shape:
-        return {}
+    one = reading.rotations[kind]
+    meant = [other for other in _counterparts(reference, kind) if other.frequencies.shape == one.frequencies.shape]
+    found: dict[str, float] = {}
     with np.errstate(all="ignore"):
-        found = {
-            name: float(np.max(np.abs(one.at(tokens).astype(np.float64) - other.at(tokens)), initial=0.0)) * tokens
-            for name, tokens in POSITIONS.items()
-        }
+        for name, tokens in POSITIONS.items() if meant else ():
+            gaps = [np.abs(one.at(tokens).astype(np.float64) - other.at(tokens)) for other in meant]
+            found[name] = max(float(np.max(gap, initial=0.0)) for gap in gaps) * tokens
     return {name: float(f"{error:.4g}") for name, error in found.items() if math.isfinite(error)}
 
 
