@@ -55,7 +55,7 @@ def _read(
         rotations = {}
         for layer, given in told.items():
             check_required(given)
-            _check_sizes(given, sizes, known)
+            _check_sizes(given, sizes, known, latent)
             rotations[layer] = turned(dict(given), size, sizes.get("max_position_embeddings"), known, latent)
     except Refused as problem:
         return Reading(refused=problem.why)
@@ -67,17 +67,28 @@ def _read(
     return Reading(rotations, told, interleaved)
 
 
-def _check_sizes(given: Parameters, sizes: Mapping[str, Any], known: Family) -> None:
+def _check_sizes(given: Parameters, sizes: Mapping[str, Any], known: Family, latent: bool) -> None:
     """What the configuration's own validation, and the code for linear scaling, end in. Raises Refused."""
     kind = given["rope_type"]
     if kind == "longrope" and known.bare and sizes.get("head_dim") is None:
         raise Refused("TypeError: head_dim is null")
-    if kind == "linear" and isinstance(given.get("factor"), int):
+    factor = given.get("factor")
+    tabled = kind in ("yarn", "linear") or (latent and kind != "default")
+    if tabled and isinstance(factor, int | float) and factor <= 0:
+        raise Refused(f"IndexError: a factor of {factor} makes a table without a position in it")
+    if kind == "linear" and isinstance(factor, int) and not latent:
         raise Refused("TypeError: an integer for factor is taken for a list of them: write 4.0, not 4")
+
+
+def _check_hashable(given: Parameters) -> None:
+    """Both keep their tables by the parameters: one of them that is nested cannot be looked up. Raises Refused."""
+    if any(isinstance(value, dict) for value in given.values()):
+        raise Refused("TypeError: unhashable type: the parameters are nested, and the model has one kind of layer")
 
 
 def _vllm(given: Parameters, size: Any, most: Any, known: Family, latent: bool) -> Rotation:
     """`get_rope`: a part of the head is turned wherever partial_rotary_factor asks for it, whatever the model."""
+    _check_hashable(given)
     share = given.get("partial_rotary_factor", 1.0)
     if not 0.0 < share <= 1.0:
         raise Refused(f"ValueError: partial_rotary_factor={share} must be between 0.0 and 1.0")
@@ -92,6 +103,8 @@ def _sglang(given: Parameters, size: Any, most: Any, known: Family, latent: bool
     share = given.get("partial_rotary_factor", 1.0) if known.partial else 1.0
     head = Head(size, int(size * share) if share < 1.0 else size, most)
     kind = given["rope_type"]
+    if not (latent and kind == "default"):
+        _check_hashable(given)
     if latent and kind != "default":
         return _deepseek({"factor": 1.0, "original_max_position_embeddings": most, **given}, head)
     if kind == "yarn":
@@ -100,8 +113,8 @@ def _sglang(given: Parameters, size: Any, most: Any, known: Family, latent: bool
         return replace(found, scaling=found.scaling * given.get("attn_factor", 1))
     found = _engines_own(given, head)
     if kind == "dynamic" and found.grown is not None:
-        if most * given["factor"] < 0:
-            raise Refused("RuntimeError: a table of fewer than no positions")
+        if most * given["factor"] <= 0:
+            raise Refused("IndexError: a table without a position in it")
         return Rotation(found.grown(int(most * given["factor"])))
     return found
 
