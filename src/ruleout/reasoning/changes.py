@@ -50,8 +50,10 @@ class Change:
 
         The baseline is among them: how often it fails says what clean levels are worth.
         """
-        unsettled = (self.carry > UNSETTLED) & (self.carry < 1 - UNSETTLED) | self._never_next
-        return self._rows(np.flatnonzero(unsettled & self._runnable), baseline=True)
+        unsettled = (self.carry > UNSETTLED) & (self.carry < 1 - UNSETTLED) & self._runnable
+        if unsettled.any():
+            return self._rows(np.flatnonzero(unsettled), baseline=True)
+        return self._rows(np.flatnonzero(self._never_next))
 
     def elsewhere(self) -> IntArray:
         """Rows that may show that a level carries which was clean by luck; none when that is unlikely."""
@@ -94,6 +96,7 @@ class Change:
         runs = self.proposer.may_run(rows, repeat=True) & (self.proposer.masks.risk(rows) < UNTESTABLE)
         found = np.zeros(len(self.carry), dtype=np.bool_)
         found[levels] = runs | (levels == 0)
+        found[[level for f, level in self.beliefs.space.impossible if f == self.f]] = False
         return found
 
     def _rows(self, levels: IntArray, baseline: bool = False) -> IntArray:

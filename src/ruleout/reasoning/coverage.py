@@ -18,6 +18,8 @@ UNTESTABLE = 0.9
 """A change that fails otherwise as likely as this cannot be tested."""
 DRAWS = 24
 FULL_RUNS = 2
+GIVEN_UP = 4
+"""Trials with everything moved, all masked, after which a level is no longer asked for there."""
 
 
 class Coverage:
@@ -62,13 +64,17 @@ class Coverage:
         testable = [f for f in self.space.suspects if self.testable(f)]
         rows = np.unique(self.seen.rows[self.seen.reproduced][:, testable], axis=0)
         full = rows[np.count_nonzero(rows, axis=1) >= len(testable) - 1]
+        masked = self.seen.rows[~self.seen.informative][:, testable]
+        vain = masked[np.count_nonzero(masked, axis=1) >= len(testable) - 1]
         few = {f: self._telling(f) for f in testable}
         wanted = min(FULL_RUNS, prod(len(levels) for levels in few.values()))
         return [
             (f, int(level))
             for i, f in enumerate(testable)
             for level in few[f]
-            if (full[:, i] == level).sum() < wanted and self.runs_alone(f, int(level))
+            if (full[:, i] == level).sum() < wanted
+            and (vain[:, i] == level).sum() < GIVEN_UP
+            and self.runs_alone(f, int(level))
         ]
 
     def _telling(self, f: int) -> IntArray:
@@ -81,10 +87,13 @@ class Coverage:
         return np.array(sorted(ends), dtype=np.int64)
 
     def rows_full(self, lacking: list[tuple[int, int]]) -> IntArray:
-        """Everything moved at once, to the levels that are lacking."""
+        """Everything moved at once, to the levels that are lacking; of levels in an order to the ends of it."""
+        ordered = [f for f in self.space.suspects if self.space.place[f] is not None]
         rows = []
         for k in range(DRAWS):
             row = self.proposer.everything_else(set())
+            for f in ordered:
+                row[f] = self._telling(f)[k % len(self._telling(f))]
             for f, level in lacking[k % len(lacking) :] + lacking[: k % len(lacking)]:
                 row[f] = level
             rows += [row, self.proposer.trimmed(row)]

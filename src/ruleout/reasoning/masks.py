@@ -65,7 +65,9 @@ class Masks:
         return cls(offsets, width, np.log1p(-prior).ravel(), np.array(blame).reshape(len(kinds), width * width))
 
     def impossible(self, space: Space, seen: Observations) -> frozenset[tuple[int, int]]:
-        """Levels that failed otherwise by themselves, and that alone are surely enough to do so."""
+        """Levels that failed otherwise by themselves, and that alone are surely enough to do so.
+
+        Of levels in an order also those between two such, if so many failed alike that they surely do."""
         found = set()
         for row in seen.rows[~seen.informative]:
             moved = np.flatnonzero(row)
@@ -73,6 +75,11 @@ class Masks:
                 level = self.offsets[moved[0]] + row[moved[0]]
                 if self.blame[:, level * (self.width + 1)].max(initial=0.0) > SURELY:
                     found.add((int(moved[0]), int(row[moved[0]])))
+        for f, place in enumerate(space.place):
+            if place is not None and (alone := sorted(place[level] for g, level in found if g == f)):
+                at = self.offsets[f] + np.arange(len(place))
+                surely = self.blame[:, at * (self.width + 1)].max(axis=0) > SURELY
+                found |= {(f, int(v)) for v in np.flatnonzero(surely) if alone[0] < place[v] < alone[-1]}
         return frozenset(found)
 
     def doubt(self) -> dict[tuple[int, int], float]:
@@ -166,4 +173,4 @@ def _blame(prior: FloatArray, masked: IntArray, stretches: FloatArray) -> FloatA
     behind = (one + two.sum(axis=0) + two.sum(axis=1)) / total
     chance[i, j] = behind[: len(i)]
     chance[np.diag_indices(width)] += behind[len(i) :] @ stretches
-    return chance.ravel()
+    return np.minimum(chance, 1.0).ravel()

@@ -20,9 +20,9 @@ from ruleout.reasoning.space import FloatArray, IntArray
 
 SIDES = (0.45, 0.35, 0.2)
 """Prior that the fault came with a level before the baseline's, went with one after it, or both."""
-CHANGES = (0.97, 0.015, 0.015)
+CHANGES = (0.99, 0.004, 0.006)
 """Prior of one, two, three changes on a side, where there are any only on that side."""
-LEAK = 0.01
+LEAK = 0.003
 """Prior that the levels that carry have nothing to do with their order."""
 MAX_RETURNS = 100
 """Sets of more than one change that are told apart, of each number of changes: those that fit best what was seen."""

@@ -82,6 +82,16 @@ class Space:
         """The chance that nobody can run a level, whatever else is set."""
         return self.doubt.get((f, level), 0.0)
 
+    def beside(self, f: int, level: int, seen: Observations) -> BoolArray:
+        """The levels of a factor that fail for the same reason, if this one fails otherwise: itself; of levels in an
+        order, those as far as the next ones that ran."""
+        if (place := self.place[f]) is None:
+            return np.asarray(np.arange(len(self.levels[f])) == level, dtype=np.bool_)
+        at = np.array(place)
+        ran = np.unique(at[seen.rows[seen.informative, f]])
+        gap = np.searchsorted(ran, at)
+        return np.asarray((gap == gap[level]) & ~np.isin(at, ran), dtype=np.bool_)
+
     def level(self, factor: str, level: str) -> int:
         """The index of a level of a factor. Raises ValueError when it has none such."""
         return self.levels[self.names.index(factor)].index(level)

@@ -121,6 +121,18 @@ def test_what_has_no_version_among_its_causes_does_not_run_every_version() -> No
     assert len({t.configuration["version"] for t in found.trials}) <= 6
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_versions_at_the_end_that_cannot_be_run_are_left_alone_where_another_factor_is_the_cause(
+    elsewhere: bool,
+) -> None:
+    causes = [] if elsewhere else [{"graphs": frozenset({"on"})}]
+    deployment = replace(versions(40, 20, masked=tuple(range(12))), causes=causes, elsewhere=elsewhere)
+    found = investigated(deployment)
+    assert found.verdict.status is (VerdictStatus.ELSEWHERE if elsewhere else VerdictStatus.ISOLATED)
+    assert sum(t.outcome is not None and t.outcome.masked for t in found.trials) <= 8
+    assert len(found.trials) <= 22
+
+
 def test_a_regression_that_was_seen_to_return_is_not_claimed_as_one_change() -> None:
     """Good, bad, good, bad: with both bad stretches seen, the one between them is no part of the claim."""
     names = tuple(f"v{i:02d}" for i in range(24))
