@@ -94,7 +94,8 @@ def replaced(case: Case, tried: Sequence[Trial]) -> Iterator[str]:
     found: dict[tuple[str, str, str], list[int]] = {}
     for trial in tried:
         for name, instead in (trial.outcome.effective if trial.outcome else {}).items():
-            found.setdefault((name, trial.configuration.get(name, ""), instead), []).append(trial.id)
+            asked = trial.configuration.get(name, case.baseline.get(name, ""))
+            found.setdefault((name, asked, instead), []).append(trial.id)
     for (name, asked, instead), ids in found.items():
         known = next((f for f in case.factors if f.name == name), None)
         typed = on_command(known, asked) if known else f"{name}={asked}"

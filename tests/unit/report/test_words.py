@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,8 +96,10 @@ def test_what_was_asked_for_and_not_in_effect_is_told_once_with_its_trials() -> 
         outcome = Outcome(OutcomeKind.CLEAN, Stage.DECODE, "", effective={"kv_cache_dtype": instead})
         return Trial(number, CASE.baseline.moved({"kv_cache_dtype": level}), "", outcome)
 
-    told = [tried(1, "bf16", "fp8_e4m3"), tried(2, "bf16", "fp8_e4m3"), tried(4, "fp8_e4m3", "?")]
+    before = replace(tried(3, "auto", "fp8_e4m3"), configuration=Configuration())
+    told = [before, tried(1, "bf16", "fp8_e4m3"), tried(2, "bf16", "fp8_e4m3"), tried(4, "fp8_e4m3", "?")]
     assert list(words.replaced(CASE, told)) == [
+        "--kv-cache-dtype auto: fp8_e4m3 was in effect (trial 3)",
         "--kv-cache-dtype bf16: fp8_e4m3 was in effect (trials 1, 2)",
         "--kv-cache-dtype fp8_e4m3: another, which the log does not name, was in effect (trial 4)",
     ]
