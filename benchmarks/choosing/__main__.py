@@ -21,7 +21,7 @@ SHAPES = (
     Shape("20, one cause", 20, (1,), 6, 1.0),
     Shape("20, two causes", 20, (1, 2), 6, 1.0),
     Shape("20, flaky", 20, (2,), 6, 1.0, rate=0.5),
-    Shape("20, and 128 versions", 20, (1,), 6, 1.0, versions=128),
+    Shape("20, and 128 versions", 20, (1,), 6, 2.0, versions=128),
     Shape("60, one cause", 60, (1,), 12, 10.0),
     Shape("60, two causes", 60, (1, 2), 12, 10.0),
     Shape("60, flaky", 60, (2,), 12, 10.0, rate=0.5),

@@ -179,12 +179,14 @@ class _Planner:
         if risk.min() > HOPELESS:
             return None
         told = self.teller.outlook.forecast(rows)
-        if missing.search:
-            row = rows[int(((1 - risk) * told.bits).argmax())]
-            again = "again, since once may be luck: " if self.beliefs.seen.at(row).any() else ""
-            return self.teller.step(row, again + missing.purpose.removeprefix("again: "))
-        # What counts is that it confirms; of those that can, the one that also tells most, in the order given.
-        clean = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).sum() for row in rows])
-        begun = np.minimum(clean / self.confirmer.runs, 1.0)
-        value = (1 - risk) * (missing.share + told.bits + BEGUN * begun) - 1e-4 * np.arange(len(rows))
-        return self.teller.step(rows[int(value.argmax())], missing.purpose)
+        # What counts is that it confirms; of those that can, the one that also tells most, in the order given. Where it
+        # is a search, only what it tells.
+        value = (1 - risk) * told.bits
+        if not missing.search:
+            clean = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).sum() for row in rows])
+            begun = np.minimum(clean / self.confirmer.runs, 1.0)
+            value += (1 - risk) * (missing.share + BEGUN * begun) - 1e-4 * np.arange(len(rows))
+        row, purpose = rows[int(value.argmax())], missing.purpose
+        if self.beliefs.seen.at(row).any() and not purpose.startswith("the baseline again"):
+            purpose = f"again, since once may be luck: {purpose.removeprefix('again: ')}"
+        return self.teller.step(row, purpose)
