@@ -14,7 +14,7 @@ demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 
 test: $(STAMP)  ## all tests but those of engines that only `make engines` installs
 	$(BIN)/python -m pytest -m "not lab" -n $(JOBS) --dist loadscope tests/unit
-	$(BIN)/python -m pytest -m "not lab" tests/integration tests/e2e
+	$(BIN)/python -m pytest -m "not lab" --ignore=tests/unit
 
 test-fast: $(STAMP)  ## without engines and without what takes long
 	$(BIN)/python -m pytest -m "not engine and not slow"
