@@ -30,6 +30,8 @@ _SIZES = (
     "qk_rope_head_dim",
     "original_max_position_embeddings",
 )
+_SLICES = re.compile(r"\brot(?:ary)?_dim = cos\.shape\[-1\]|\[\.\.\., :self\.rotary_ndims\]")
+"""How attention takes the part of a head that is turned: as wide as the cosines, or by the share they are made of."""
 _INFRASTRUCTURE = re.compile(r"^_|^to_|^get_|use_return|^return_|output_|gradient|_token_id$|^use_cache$")
 
 
@@ -79,7 +81,7 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
     share = re.search(r"setdefault\('partial_rotary_factor', ([\d.]+)\)|\['partial_rotary_factor'\] = ([\d.]+)", text)
     if share or isinstance(defaults.get("partial_rotary_factor"), float):
         told["share"] = float(share[1] or share[2]) if share else defaults["partial_rotary_factor"]
-    if "rotary_dim = cos.shape[-1]" in ast.unparse(model):
+    if _SLICES.search(ast.unparse(model)):
         told["slices"] = True
     if head := re.search(r"self\.head_dim = (?:self\.)?(qk_\w+)\n", text + "\n"):
         told["head"] = head[1]

@@ -45,6 +45,7 @@ FAMILIES: dict[str, Config] = {
     "glm_moe_dsa": {**_EXPERTS, **_LATENT, "index_head_dim": 32, "index_n_heads": 2, "index_topk": 8},
     "gemma3_text": {"head_dim": 16, "sliding_window": 8, "query_pre_attn_scalar": 16},
     "gpt_oss": {"num_local_experts": 4, "head_dim": 16, "num_experts_per_tok": 2},
+    "phi": {"partial_rotary_factor": 0.5},
     "phi3": {"original_max_position_embeddings": 256},
 }
 """What a tiny model of each family has besides."""

@@ -187,3 +187,43 @@ def test_every_family_of_the_experiments_is_known_to_the_newest_release() -> Non
         healthy = {**LLAMA, "head_dim": ..., **own, "model_type": kind, "rope_theta": 10000.0}
         told = READERS["transformers-5.24"]({k: v for k, v in healthy.items() if v is not ...})
         assert not told.untold, kind
+
+
+@pytest.mark.parametrize("model_type", ["qwen2_vl", "qwen2_5_vl"])
+def test_positions_of_several_axes_are_read_as_the_default_ones(tmp_path: Path, model_type: str) -> None:
+    scaling = {"type": "mrope", "mrope_section": [4, 6, 6]}
+    found = audited(tmp_path, {**LLAMA, "model_type": model_type, "rope_theta": 1e6, "rope_scaling": scaling})
+    assert outcomes(found).pop("transformers-4.57") == "unknown"
+    assert {told for name, told in outcomes(found).items() if name != "transformers-4.57"} == {"same"}
+    assert not [finding for finding in found.findings if finding.id == "rope-fails"]
+
+
+def test_a_rope_type_that_some_code_of_its_own_knows_is_no_error(tmp_path: Path) -> None:
+    for kind in ("mrope", "ntk", "deepseek_yarn", "bailing_mrope"):
+        found = audited(tmp_path / kind, {**LLAMA, "rope_theta": 1e6, "rope_scaling": {"type": kind, "factor": 2.0}})
+        assert not [finding for finding in found.findings if finding.id.startswith("rope-fails")], kind
+        assert outcomes(found)["transformers-5.24"] == "unknown"
+    found = audited(tmp_path / "none", {**LLAMA, "rope_theta": 1e6, "rope_scaling": {"type": "nonsense"}})
+    assert outcomes(found)["transformers-5.24"] == "fails"
+
+
+@pytest.mark.parametrize("model_type", ["phi", "persimmon", "stablelm", "nemotron", "glm", "glm4", "gpt_neox"])
+def test_a_part_of_a_head_is_turned_where_attention_takes_a_part(tmp_path: Path, model_type: str) -> None:
+    sizes = {key: LLAMA[key] for key in LLAMA if key != "head_dim"} | {"hidden_size": 2560, "num_attention_heads": 32}
+    head = {"head_dim": 80} if model_type.startswith("glm") else {}
+    found = audited(
+        tmp_path, {**sizes, **head, "model_type": model_type, "partial_rotary_factor": 0.4, "rope_theta": 10000.0}
+    )
+    assert not set(outcomes(found).values()) & {"fails", "different"}
+
+
+def test_a_part_of_a_head_that_attention_may_not_know_is_not_called_an_error(tmp_path: Path) -> None:
+    found = audited(
+        tmp_path, {**LLAMA, "model_type": "solar_open", "partial_rotary_factor": 0.5, "rope_theta": 10000.0}
+    )
+    assert outcomes(found)["transformers-5.24"] == "unknown"
+
+
+def test_sizes_by_other_names_are_not_called_missing(tmp_path: Path) -> None:
+    names = {"model_type": "gptj", "architectures": ["GPTJForCausalLM"], "n_embd": 4096, "n_head": 16, "rotary_dim": 64}
+    assert not set(outcomes(audited(tmp_path, names)).values()) & {"fails", "different", "nan"}

@@ -16,9 +16,18 @@ from typing import Any
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
-from ruleout.audit.rope.reading import TROUBLES, Parameters, Reading, Refused, Untold, check_required, explained
+from ruleout.audit.rope.reading import (
+    TROUBLES,
+    Parameters,
+    Reading,
+    Refused,
+    Untold,
+    check_required,
+    check_told,
+    explained,
+)
 from ruleout.audit.rope.rotation import Head, Rotation, mscale, rotation
-from ruleout.audit.rope.transformers import SIZES, parameters
+from ruleout.audit.rope.transformers import parameters, sizes_of
 
 RELEASE = "5.24"
 """The release of transformers whose rules the engines' own ones follow: they are the same from 5.16 on."""
@@ -48,12 +57,13 @@ def _read(
     latent = kind in LATENT
     try:
         check_types(config, known)
-        sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
+        sizes = sizes_of(config, known)
         told = parameters(deepcopy(dict(config)), RELEASE, known, sizes)
         size = sizes[known.head] if known.head else sizes.get("head_dim")
         size = size or sizes["hidden_size"] // sizes["num_attention_heads"]
         rotations = {}
         for layer, given in told.items():
+            check_told(given.get("rope_type"))
             check_required(given)
             _check_sizes(given, sizes, known, latent)
             rotations[layer] = turned(dict(given), size, sizes.get("max_position_embeddings"), known, latent)

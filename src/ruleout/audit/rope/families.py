@@ -75,6 +75,8 @@ def _table() -> dict[str, dict[str, dict[str, Any]]]:
 def family(release: str, model_type: str | None) -> Family | None:
     """The model type in that release; None where it does not know it, or turns nothing."""
     told = _table()[release].get(model_type or "")
+    if told is not None and not told["sizes"]:  # a model of several parts hands flat keys on to its text model
+        told = _table()[release].get(f"{model_type}_text", told)
     return None if told is None else Family(**told)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ruleout.audit.rope.families import Family, newest
-from ruleout.audit.rope.reading import ALL, LAYERS, TROUBLES, Reading, explained
+from ruleout.audit.rope.reading import ALL, LAYERS, TROUBLES, Reading, Untold, check_told, explained
 from ruleout.audit.rope.rotation import SCALED, Head, rotation
-from ruleout.audit.rope.transformers import SIZES, interleaved
+from ruleout.audit.rope.transformers import interleaved, sizes_of
 
 THETAS = ("rope_theta", "rotary_emb_base")
 SHARES = ("partial_rotary_factor", "rotary_pct", "rotary_emb_fraction")
@@ -29,14 +29,17 @@ def meant(config: Mapping[str, Any]) -> Reading:
         return Reading(untold="this model type has rotary parameters of its own kind")
     try:
         given = parameters(config, known)
-        sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
+        sizes = sizes_of(config, known)
         size = _size(config, sizes, known)
         rotations = {}
         for layer, one in given.items():
+            check_told(one["rope_type"])
             heeds = known.partial or one["rope_type"] not in ("default", "proportional")
             dim = int(size * one.get("partial_rotary_factor", 1.0)) if heeds else size
             head = Head(size, dim, sizes.get("max_position_embeddings"))
             rotations[layer] = rotation(one["rope_type"], one, head, np.float64)
+    except Untold as problem:
+        return Reading(untold=problem.why)
     except TROUBLES as problem:
         return Reading(refused=explained(problem))
     return Reading(rotations, given, interleaved(config, known))

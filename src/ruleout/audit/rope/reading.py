@@ -22,6 +22,11 @@ _REQUIRED = {
     "llama3": {"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"},
 }
 """What has to be there, by the rope type; what version 5 fills in itself is left out."""
+_OF_THEIR_OWN = frozenset(
+    {"mrope", "bailing_mrope", "xdrope", "fope", "ntk", "mllama4", "openpangu"}
+    | {"deepseek_yarn", "deepseek_llama_scaling"}
+)
+"""Rope types that one engine or model's own code knows; what the others make of them depends on the model."""
 TROUBLES = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
 """What impossible values raise, there as here."""
 
@@ -66,6 +71,12 @@ def explained(problem: Exception) -> str:
     if isinstance(problem, KeyError):
         return f"KeyError: {problem.args[0] if problem.args else ''!r}"
     return f"{type(problem).__name__}: {problem}"
+
+
+def check_told(kind: Any) -> None:
+    """Raises Untold for a rope type that only some code of its own knows: that others end in an error is not sure."""
+    if isinstance(kind, str) and kind in _OF_THEIR_OWN:
+        raise Untold(f"what is made of rope type {kind!r} depends on the model's own code")
 
 
 def check_required(given: Parameters) -> None:

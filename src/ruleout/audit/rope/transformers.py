@@ -13,7 +13,17 @@ from typing import Any
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
-from ruleout.audit.rope.reading import LAYERS, TROUBLES, Parameters, Reading, Refused, Untold, check_required, explained
+from ruleout.audit.rope.reading import (
+    LAYERS,
+    TROUBLES,
+    Parameters,
+    Reading,
+    Refused,
+    Untold,
+    check_required,
+    check_told,
+    explained,
+)
 from ruleout.audit.rope.rotation import Head, Rotation, rotation
 from ruleout.audit.rope.version4 import of_version_4
 from ruleout.audit.rope.version5 import of_version_5, two_kinds
@@ -49,10 +59,11 @@ def read(config: Mapping[str, Any], release: str) -> Reading:
 
 def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
     check_types(config, known)
-    sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
+    sizes = sizes_of(config, known)
     told = parameters(config, release, known, sizes)
     rotations = {}
     for layer, given in told.items():
+        check_told(given.get("rope_type"))
         check_required(given)
         scaled = given["rope_type"] != "default"
         if scaled and (known.factor or (known.mscale and given.get("mscale_all_dim"))) and given.get("factor") is None:
@@ -60,6 +71,14 @@ def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
         size = head_size(config, sizes, known, given.get("rope_type"))
         rotations[layer] = _turned(given, size, sizes, release, known)
     return Reading(rotations, told, interleaved(config, known))
+
+
+def sizes_of(config: Mapping[str, Any], known: Family) -> dict[str, Any]:
+    """The sizes of the model, by their usual names. Raises Untold where the model type has others for them."""
+    sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
+    if not known.sizes and not {"hidden_size", "num_attention_heads"} <= set(sizes):
+        raise Untold("its sizes are not told by the usual names")
+    return sizes
 
 
 def interleaved(config: Mapping[str, Any], known: Family) -> bool:
@@ -87,6 +106,8 @@ def _turned(given: Parameters, size: Any, sizes: Mapping[str, Any], release: str
     found = rotation(kind, given, Head(size, dim, sizes.get("max_position_embeddings")))
     width = sizes[known.head] if known.head else sizes.get("head_dim") or size
     turned = 2 * len(found.frequencies)
+    if turned < width and not known.slices and not known.head and (known.partial or known.share is not None):
+        raise Untold(f"whether its attention can turn {turned} elements of {width} is not known")
     if turned > width if known.slices else turned != width:
         raise Refused(f"RuntimeError in the first forward: {turned} elements are to be turned of {width}")
     return found
