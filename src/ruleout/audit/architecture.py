@@ -55,19 +55,27 @@ def _of_transformers(subject: Subject) -> Iterator[AuditFinding]:
     engine, version, table = subject.launch.engine, subject.launch.version, _table()
     first = first_releases().get(kind or "")
     if first is not None:
-        fails = engine == "transformers" and version is not None and numbers(version) < numbers(first)
+        fails = not remote and not _known(kind, engine, version)
         severity = Severity.ERROR if fails else Severity.NOTE
         what = f"transformers {first} is the first to know {kind}" + (f", {version} does not" if fails else "")
         yield _finding("model-type-first-known", severity, what, "model_type", f"Use transformers {first} or newer.")
     elif kind not in table["transformers"]["types"]:
         own = [name for name in ("vllm", "sglang") if kind in table[name]["types"]]
         yield from _unknown(subject, own, remote)
-    if remote and subject.launch.value("trust_remote_code") is None and engine:
-        what = f"{quoted(kind)} brings code of its own, and the command does not allow it"
-        severity = Severity.WARNING if first or kind in table["transformers"]["types"] else Severity.ERROR
+    trusted = subject.launch.value("trust_remote_code") is not None
+    if remote and not trusted and engine in table and not _known(kind, engine, version):
+        what = f"{engine} does not know {quoted(kind)}, which brings code of its own; the command does not allow that"
         remedy = "Read that code, then add --trust-remote-code."
-        if kind not in table.get(engine, {}).get("types", []):
-            yield _finding("remote-code-not-trusted", severity, what, "auto_map", remedy)
+        yield _finding("remote-code-not-trusted", Severity.ERROR, what, "auto_map", remedy)
+
+
+def _known(kind: str | None, engine: str, version: str | None) -> bool:
+    """Whether an engine knows a model type without code from the folder; of transformers it may be any release."""
+    table, first = _table(), first_releases().get(kind or "")
+    if kind in table.get(engine, {}).get("types", ()):
+        return engine != "transformers" or first is None or version is None or numbers(version) >= numbers(first)
+    older = engine == "transformers" and version is not None and first is not None and numbers(version) < numbers(first)
+    return not older and (first is not None or kind in table["transformers"]["types"])
 
 
 def _unknown(subject: Subject, own: list[str], remote: bool) -> Iterator[AuditFinding]:

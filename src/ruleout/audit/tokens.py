@@ -83,6 +83,10 @@ def _within(subject: Subject, ids: Mapping[str, int]) -> Iterator[AuditFinding]:
             bad = [number for number in _listed(place.get(key)) if type(number) is not int or not 0 <= number < size]
             if key == "pad_token_id" and bad == [-1]:
                 continue  # how Llama says that it has none
+            if key == "pad_token_id" and bad and type(bad[0]) is int and -size <= bad[0] < 0:
+                what = f"{key} {bad[0]} is no token: engines do not pad with it, a program that does ends with an error"
+                yield _finding("pad-token-negative", Severity.NOTE, what, f"{name}: {key}", "")
+                continue
             if bad:
                 what = f"{key} {quoted(bad[0])} is no token of the {size} of the vocabulary"
                 yield _finding("token-beyond-vocabulary", Severity.ERROR, what, f"{name}: {key}", _PUBLISHED)

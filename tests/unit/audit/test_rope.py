@@ -227,3 +227,12 @@ def test_a_part_of_a_head_that_attention_may_not_know_is_not_called_an_error(tmp
 def test_sizes_by_other_names_are_not_called_missing(tmp_path: Path) -> None:
     names = {"model_type": "gptj", "architectures": ["GPTJForCausalLM"], "n_embd": 4096, "n_head": 16, "rotary_dim": 64}
     assert not set(outcomes(audited(tmp_path, names)).values()) & {"fails", "different", "nan"}
+
+
+def test_a_theta_that_is_left_to_the_default_matters_only_where_that_is_implausible(tmp_path: Path) -> None:
+    def missing(model_type: str) -> list[Severity]:
+        found = audited(tmp_path / model_type, {**LLAMA, "model_type": model_type})
+        return [finding.severity for finding in found.findings if finding.id == "rope-theta-missing"]
+
+    assert missing("llama") == missing("falcon") == missing("gemma3_text") == [Severity.NOTE]
+    assert missing("qwen3") == [Severity.ERROR]

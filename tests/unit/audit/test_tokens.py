@@ -66,3 +66,12 @@ def test_a_pad_token_of_minus_one_is_how_llama_says_that_it_has_none(tmp_path: P
     spoil(folder / "generation_config.json", pad_token_id=-1)
     spoil(folder / "config.json", pad_token_id=-1)
     assert ids(folder) == OTHERS
+
+
+def test_a_negative_pad_token_is_no_error(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    spoil(folder / "generation_config.json", pad_token_id=-100)
+    assert ids(folder) == OTHERS
+    assert "pad-token-negative" in ids(folder, Severity.NOTE)
+    spoil(folder / "generation_config.json", pad_token_id=-1)
+    assert "pad-token-negative" not in ids(folder, Severity.NOTE)

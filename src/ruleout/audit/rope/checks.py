@@ -90,10 +90,10 @@ def _theta(subject: Subject) -> Iterator[AuditFinding]:
         published = f"; published {kind} configurations have {never}" if never else ""
         yield told(
             "rope-theta-missing",
-            Severity.ERROR if never else Severity.WARNING,
-            f"rope_theta is nowhere: every library takes {taken} without a word{published}",
+            Severity.ERROR if never else Severity.NOTE,
+            f"rope_theta is nowhere: every library takes {taken}, the default of the model type{published}",
             "config.json: rope_theta",
-            "Write rope_theta as in the published config.json; the default is right only if the model was trained so.",
+            "Write the theta that the model was trained with." if never else "",
         )
     for where, value in _thetas(config):
         if isinstance(value, bool) or not isinstance(value, int | float):
