@@ -12,9 +12,13 @@ from typing import Any
 from ruleout.audit.folder import quoted
 from ruleout.audit.layers import feed_forward
 from ruleout.audit.rope.comparing import compared
+from ruleout.audit.rope.departing import severity_for
 from ruleout.audit.rope.families import family
-from ruleout.audit.rope.transformers import read
-from ruleout.model.audit import Departure, RopeOutcome
+from ruleout.audit.rope.telling import SOURCES
+from ruleout.audit.rope.transformers import STRANGER, read
+from ruleout.audit.subject import Subject
+from ruleout.model import Component
+from ruleout.model.audit import AuditFinding, Departure, RopeOutcome, Severity
 
 SHAPES = frozenset(
     {"hidden_size", "intermediate_size", "moe_intermediate_size", "vocab_size", "num_hidden_layers"}
@@ -34,6 +38,8 @@ def departure(config: Mapping[str, Any], original: Mapping[str, Any], release: s
     """What a release of transformers makes of a configuration, where it did well with the original one."""
     reading, before = read(config, release), read(original, release)
     told = compared(reading, before)
+    if reading.refused.startswith(STRANGER):
+        return Departure(RopeOutcome.UNKNOWN, (reading.refused,))
     if told.outcome in (RopeOutcome.FAILS, RopeOutcome.UNKNOWN):
         return Departure(told.outcome, (told.why,))
     known = family(release, config.get("model_type"))
@@ -53,12 +59,43 @@ def departure(config: Mapping[str, Any], original: Mapping[str, Any], release: s
     return Departure(RopeOutcome.DIFFERENT if why else RopeOutcome.SAME, tuple(why))
 
 
+def changes(subject: Subject, found: Mapping[str, Departure]) -> Iterator[AuditFinding]:
+    """What the releases make of the changed configuration: each way of departing once."""
+    groups: dict[tuple[RopeOutcome, tuple[str, ...]], list[str]] = {}
+    for name, one in found.items():
+        if one.outcome in _WHAT:
+            groups.setdefault((one.outcome, one.why), []).append(name)
+    known = [one.outcome for one in found.values() if one.outcome is not RopeOutcome.UNKNOWN]
+    hopeless = all(outcome in (RopeOutcome.FAILS, RopeOutcome.NAN) for outcome in known)
+    for (outcome, why), names in groups.items():
+        severity = Severity.ERROR if hopeless else severity_for(subject, names)
+        if outcome is RopeOutcome.DIFFERENT and severity is Severity.ERROR:
+            severity = Severity.WARNING  # it may be what is wanted
+        yield AuditFinding(
+            f"changed-{outcome.value}", severity, f"{', '.join(names)}: {_WHAT[outcome]} ({'; '.join(why)})",
+            "config.json", "Take back what was changed, or serve weights that were made so.",
+            SOURCES["transformers"], Component.USER_CONFIG,
+        )  # fmt: skip
+
+
+_WHAT = {
+    RopeOutcome.DIFFERENT: "computes something else than with the original config.json",
+    RopeOutcome.NAN: "all logits become NaN, unlike with the original config.json",
+    RopeOutcome.FAILS: "it fails, unlike with the original config.json",
+}
+
+
 def _value(config: Mapping[str, Any], key: str, known: Any) -> Any:
     return config.get(key, known.sizes.get(key) if known else None)
 
 
 def _change(config: Mapping[str, Any], original: Mapping[str, Any], key: str) -> str:
-    return f"{key}: {quoted(original.get(key))} → {quoted(config.get(key))}"
+    return f"{key}: {_written(original.get(key))} → {_written(config.get(key))}"
+
+
+def _written(value: Any) -> str:
+    """A value as it is written: a number in quotes is text."""
+    return f'"{quoted(value)}"' if isinstance(value, str) else quoted(value)
 
 
 def _selects_nothing(config: Mapping[str, Any], release: str) -> bool:

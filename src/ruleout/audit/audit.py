@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ruleout.audit import deep as numbers
-from ruleout.audit.against import departure
+from ruleout.audit.against import changes, departure
 from ruleout.audit.architecture import architecture
 from ruleout.audit.checkpoint import checkpoint
 from ruleout.audit.checkpoint_shapes import counted, shapes
@@ -68,9 +68,10 @@ def audit(
     if deep is not None:
         tensors, unread = numbers.read(it, deep)
         found += [*unread, *numbers.judge(tensors)]
-    found = list(dict.fromkeys(found))
+    changed = _against(it, original)
+    found = list(dict.fromkeys([*found, *changes(it, changed)]))
     ordered = tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
-    return Audit(facts(it), ordered, need, rope_readings(it), _against(it, original), tensors)
+    return Audit(facts(it), ordered, need, rope_readings(it), changed, tensors)
 
 
 def _against(subject: Subject, original: Mapping[str, Any] | None) -> dict[str, Departure]:

@@ -129,7 +129,8 @@ def test_a_corrected_copy_is_written_beside_the_original_and_never_over_a_file(
     assert copy.read_bytes() == written
     os.replace(copy, folder / "config.json")
     again = document(capsys, str(folder))
-    assert {reading["outcome"] for name, reading in again["rope"].items() if name != "transformers-4.57"} == {"same"}
+    own_ways = ("transformers-4.57", "transformers-5.2")
+    assert {reading["outcome"] for name, reading in again["rope"].items() if name not in own_ways} == {"same"}
 
 
 def test_a_link_where_the_copy_would_go_is_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,3 +161,29 @@ def test_the_screen_fits(width: int) -> None:
     assert all(len(text) <= width for text, _ in rows)
     assert "6 errors" in rows[1][0]
     assert any("425 664 tokens fit" in text for text, _ in rows) or width == 40
+
+
+def test_what_a_change_breaks_is_a_finding_that_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original, other = model(tmp_path / "a", GLM), model(tmp_path / "b", GLM)
+    spoil(other / "config.json", hidden_size=str(GLM["hidden_size"]))
+    status, out, _ = told(capsys, str(other), "--against", str(original))
+    assert status == 1
+    assert "✗" in out.splitlines()[1]
+    spoil(other / "config.json", hidden_size=2 * GLM["hidden_size"])
+    found = document(capsys, str(other), "--against", str(original))["findings"]
+    assert [one["severity"] for one in found if one["id"] == "changed-fails"] == ["error"]
+    spoil(other / "config.json", hidden_size=GLM["hidden_size"], routed_scaling_factor=7.5)
+    status, out, _ = told(capsys, str(other), "--against", str(original))
+    assert (status, "changed-different" in out, "! Nothing is sure to fail" in out) == (0, True, True)
+    status, out, _ = told(capsys, str(original), "--against", str(original))
+    assert (status, "changed-" in out) == (0, False)
+
+
+def test_the_line_of_rotary_positions_agrees_with_the_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = model(tmp_path / "m", GLM)
+    found = document(capsys, str(folder), "--engine", "transformers==5.2.0")
+    ignored = next(one for one in found["findings"] if one["id"] == "rope-interleave-ignored")
+    assert "transformers-5.2" in ignored["what"]
+    assert found["rope"]["transformers-5.2"]["outcome"] == "different"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.comparing import compared
-from ruleout.audit.rope.departing import NOWHERE, departures, pairs, start_warning
+from ruleout.audit.rope.departing import MISPAIRED, NOWHERE, departures, paired, pairs, start_warning
 from ruleout.audit.rope.engines import sglang, vllm
 from ruleout.audit.rope.families import RELEASES, newest
 from ruleout.audit.rope.meaning import meant, says_theta
@@ -58,7 +58,15 @@ def readings(subject: Subject) -> dict[str, RopeReading]:
         return {}
     reference = meant(subject.config)
     found = {name: compared(reader(subject.config), reference) for name, reader in READERS.items()}
-    return {name: _by_default(reading, subject) for name, reading in found.items()}
+    meaning = paired(subject.config)
+    return {name: _paired(_by_default(reading, subject), meaning) for name, reading in found.items()}
+
+
+def _paired(reading: RopeReading, meaning: bool | None) -> RopeReading:
+    """Right angles for the wrong elements are not the same."""
+    if reading.outcome is not RopeOutcome.SAME or None in (reading.interleaved, meaning):
+        return reading
+    return reading if reading.interleaved == meaning else replace(reading, outcome=RopeOutcome.DIFFERENT, why=MISPAIRED)
 
 
 def _by_default(reading: RopeReading, subject: Subject) -> RopeReading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import RELEASES
@@ -17,7 +18,9 @@ Readings = Mapping[str, RopeReading]
 
 NOWHERE = "rope_theta is nowhere"
 """How the reason begins where a library departs for want of a theta."""
-ELSEWHERE = (NOWHERE, STRANGER)
+MISPAIRED = "other elements are turned together than are meant"
+"""The reason where a library departs in nothing but that."""
+ELSEWHERE = (NOWHERE, MISPAIRED, STRANGER)
 """How reasons begin that are findings of their own."""
 _IDS = {RopeOutcome.DIFFERENT: "rope-different", RopeOutcome.NAN: "rope-nan", RopeOutcome.FAILS: "rope-fails"}
 _WHAT = {
@@ -38,7 +41,8 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     for name, reading in readings.items():
         if reading.outcome in _IDS and not reading.why.startswith(ELSEWHERE):
             groups.setdefault((reading.outcome, reading.why or _how(reading)), []).append(name)
-    hopeless = not any(reading.outcome is RopeOutcome.SAME for reading in readings.values())
+    right = (reading.outcome is RopeOutcome.SAME or reading.why == MISPAIRED for reading in readings.values())
+    hopeless = not any(right)
     for (outcome, how), names in groups.items():
         severity = Severity.ERROR if hopeless else severity_for(subject, names)
         what = f"{', '.join(names)}: {_WHAT[outcome]} ({how})"
@@ -80,10 +84,15 @@ def _how(reading: RopeReading) -> str:
     return "; ".join(parts)
 
 
+def paired(config: Mapping[str, Any]) -> bool | None:
+    """Whether the configuration means neighbours rather than halves; None where that is not known."""
+    said = config.get("rope_interleave")
+    return said if isinstance(said, bool) else meant(config).interleaved
+
+
 def pairs(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     """Who pairs other elements than the model was trained with; the key that says which is not read by all."""
-    said = subject.config.get("rope_interleave")
-    meaning = said if isinstance(said, bool) else meant(subject.config).interleaved
+    meaning = paired(subject.config)
     wrong = [name for name, reading in readings.items() if reading.interleaved not in (None, meaning)]
     if not wrong or meaning is None:
         return
@@ -100,7 +109,8 @@ def start_warning(subject: Subject, readings: Readings) -> Iterator[AuditFinding
     names = [engine] if engine in readings else [name for name in readings if name.startswith("transformers-5")]
     if any(readings[name].outcome is RopeOutcome.UNKNOWN for name in names):
         return
-    wrong = [name for name in names if readings[name].outcome is not RopeOutcome.SAME]
+    fine = (RopeOutcome.SAME, MISPAIRED)
+    wrong = [name for name in names if readings[name].outcome not in fine and readings[name].why not in fine]
     matters = f"for this one it matters with {', '.join(wrong)}" if wrong else "it says nothing about this one"
     what = f"the RoPE warning at the start (`Transformers version … is used …`) is printed for every model; {matters}"
     yield told("rope-start-warning", Severity.NOTE, what, place(subject))

@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
 from ruleout.interfaces.cli.diagnosis import printable
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.rows import cut, number, wrapped
-from ruleout.model.audit import Audit, AuditFinding, RopeOutcome, Severity
+from ruleout.model.audit import Audit, AuditFinding, Departure, RopeOutcome, RopeReading, Severity
 
 SCREEN = 23
 """Rows on a terminal of 80 columns, one left for the prompt."""
 LEAST = 40
 _INDENT = "     "
+_LABEL = 9
 _SIGNS = {Severity.ERROR: ("✗", "red"), Severity.WARNING: ("!", "yellow"), Severity.NOTE: ("·", "dim")}
 Row = tuple[str, str]
 """Text, style."""
@@ -34,7 +35,7 @@ def screen(audit: Audit, width: int) -> Iterator[Row]:
     """The rows of the answer, none of them wider than `width` (at least 40) columns."""
     width = max(LEAST, width)
     head = [(cut(_head(audit), width), "bold"), (cut(_conclusion(audit), width), _style(audit))]
-    tail = [(cut(text, width), "") for text in _tail(audit)]
+    tail = [(row, "") for label, text in _tail(audit) for row in _labelled(label, text, width)]
     room = SCREEN - len(head) - len(tail) - 2
     yield from head
     yield from _findings(audit.findings, width, room)
@@ -93,24 +94,26 @@ def _finding(finding: AuditFinding, width: int) -> Iterator[Row]:
         yield from ((f"{_INDENT}{row}", "dim") for row in wrapped(f"→ {finding.remedy}", width - len(_INDENT), 2, 2))
 
 
-def _tail(audit: Audit) -> Iterator[str]:
+def _labelled(label: str, text: str, width: int) -> Iterator[str]:
+    for at, row in enumerate(wrapped(text, width - _LABEL, 0, 3)):
+        yield f"{'' if at else label:<{_LABEL}}{row}"
+
+
+def _tail(audit: Audit) -> Iterator[tuple[str, str]]:
     need = audit.memory
     if need is not None:
         parts = [f"{need.weights_gib_per_rank:.1f} GiB of weights a rank"]
         parts.append(f"{number(need.kv_bytes_per_token)} B a token")
         parts += [f"{number(need.kv_tokens)} tokens fit"] if need.kv_tokens is not None else []
-        yield f"Memory   {', '.join(parts)}"
+        yield "Memory", ", ".join(parts)
     if audit.rope:
-        by: dict[RopeOutcome, list[str]] = {}
-        for name, reading in audit.rope.items():
-            by.setdefault(reading.outcome, []).append(name.replace("transformers-", ""))
-        yield "RoPE     " + "; ".join(f"{outcome}: {', '.join(names)}" for outcome, names in by.items())
+        yield "RoPE", _by_outcome(audit.rope)
     if audit.against:
-        known = [(name, one) for name, one in audit.against.items() if one.outcome is not RopeOutcome.UNKNOWN]
-        told = (f"{name} {one.outcome}{_first(one.why)}" for name, one in known)
-        yield f"Changed  {'; '.join(told).replace('transformers-', '')}"
+        yield "Changed", _by_outcome(audit.against)
 
 
-def _first(why: Sequence[str]) -> str:
-    more = f" and {len(why) - 1} more" if len(why) > 1 else ""
-    return f" ({why[0]}{more})" if why else ""
+def _by_outcome(told: Mapping[str, RopeReading] | Mapping[str, Departure]) -> str:
+    by: dict[RopeOutcome, list[str]] = {}
+    for name, one in told.items():
+        by.setdefault(one.outcome, []).append(name.replace("transformers-", ""))
+    return "; ".join(f"{outcome}: {', '.join(names)}" for outcome, names in by.items())
