@@ -35,6 +35,11 @@ def _table() -> dict[str, dict[str, Any]]:
             for name, told in table.items()}  # fmt: skip
 
 
+def native_release(engine: str) -> str:
+    """The release that the table of an engine was made from."""
+    return str(_table()[engine]["version"])
+
+
 def architecture(subject: Subject) -> Iterator[AuditFinding]:
     """What is to be known of the model's type and architecture."""
     config = subject.whole

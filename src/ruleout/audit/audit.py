@@ -10,6 +10,7 @@ from ruleout.audit.against import changes, departure
 from ruleout.audit.architecture import architecture
 from ruleout.audit.checkpoint import checkpoint
 from ruleout.audit.checkpoint_shapes import counted, shapes
+from ruleout.audit.command import command
 from ruleout.audit.folder import ModelFolder
 from ruleout.audit.hardware import hardware
 from ruleout.audit.memory import memory
@@ -41,7 +42,7 @@ def files(subject: Subject) -> Iterator[AuditFinding]:
 
 
 CHECKS: tuple[Check, ...] = (
-    files, architecture, rope_findings, tokens, template, checkpoint, shapes, fused, dividing, hardware,
+    files, command, architecture, rope_findings, tokens, template, checkpoint, shapes, fused, dividing, hardware,
 )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ from ruleout.model.audit import AuditFinding, Severity
 FORMAT = "https://huggingface.co/docs/safetensors/index#format"
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5,6})-of-(?P<of>\d{5,6})\.safetensors")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+_OTHER_WEIGHTS = (".gguf", ".safetensors", ".h5", ".msgpack", ".npz", ".tensors", ".onnx")
+"""Weights that are not looked into here."""
 _NO_WEIGHTS = frozenset(
     {"training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scaler.pt", "rng_state.pth"}
 )
@@ -55,12 +57,22 @@ def _no_safetensors(subject: Subject, held: Checkpoint) -> Iterator[AuditFinding
         remedy = "Prefer a safetensors release, or convert it where nothing can be harmed."
         source = "https://huggingface.co/docs/hub/security-pickle"
         yield _finding("checkpoint-pickle", Severity.WARNING, what, quoted(pickles[0]), remedy, source)
-    elif subject.launch.engine and not any(name.endswith(".gguf") for name in folder.names):
-        what = "there are no weights, so nothing is said of them; sizes are those that the configuration amounts to"
-        where = quoted(str(folder.path))
-        yield _finding(
-            "checkpoint-empty", Severity.WARNING, what, where, "Fetch the weights before the launch.", SHARDING
-        )
+    elif not any(name.endswith(_OTHER_WEIGHTS) for name in folder.names):
+        yield from _empty(subject)
+
+
+def _empty(subject: Subject) -> Iterator[AuditFinding]:
+    """No weights at all: a server cannot start with that, unless it is told where else to take them from."""
+    where, remedy = quoted(str(subject.folder.path)), "Fetch the weights before the launch."
+    what, severity = "there are no weights, so nothing is said of them", Severity.NOTE
+    if subject.launch.command and subject.launch.engine in ("vllm", "sglang", "transformers"):
+        if subject.launch.value("load_format") not in (None, "auto", "safetensors", "pt"):
+            return
+        what, severity = "there are no weights: the server cannot start", Severity.ERROR
+    elif subject.launch.engine:
+        what += "; sizes are those that the configuration amounts to"
+        severity = Severity.WARNING
+    yield _finding("checkpoint-empty", severity, what, where, remedy, SHARDING)
 
 
 def _shards(folder: ModelFolder, held: Checkpoint) -> Iterator[AuditFinding]:

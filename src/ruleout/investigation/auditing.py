@@ -31,8 +31,17 @@ def launch_of(command: Sequence[str], env: Mapping[str, str] | None = None, cwd:
     engine = ENGINES[found.engine]
     bare = engine.bare if isinstance(engine, Server) else frozenset()
     return Launch(
-        found.engine, installed_release(found, cwd), _flags(found.given, bare), {**(env or {}), **found.env}
+        found.engine, installed_release(found, cwd), _flags(found.given, bare), {**(env or {}), **found.env},
+        command=True, model=_served(found, command, cwd),
     )  # fmt: skip
+
+
+def _served(found: Recognised, command: Sequence[str], cwd: str | None) -> str | None:
+    """The model that a command serves, as a path where it is one here; in a container, paths are other ones."""
+    engine = ENGINES[found.engine]
+    model = engine.model(command) if isinstance(engine, Server) and not found.container else None
+    path = Path(cwd or "", model).expanduser() if model else None
+    return str(path) if path is not None and path.is_dir() else model
 
 
 def _flags(words: Sequence[str], bare: Iterable[str]) -> dict[str, str]:

@@ -64,12 +64,16 @@ class Launch:
         version: of the engine that is installed; None where nobody asked it.
         arguments: by the flag's name in snake_case, as it was spelt; a bare flag is `present`.
         env: variables that the command sets.
+        command: whether there is one, and not only the name of an engine.
+        model: what it serves: a folder that is here, or a name as it was spelt; None where it does not say.
     """
 
     engine: str = ""
     version: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    command: bool = False
+    model: str | None = None
 
     def value(self, *names: str) -> str | None:
         """The value of the first of these flags that is given; None where none is."""

@@ -77,6 +77,8 @@ def test_numbers_that_json_does_not_have_are_text(tmp_path: Path, capsys: pytest
         (["MODEL", "--host", "cores=4"], "is none of sm="),
         (["MODEL", "--host", "memory=96"], "size with its unit"),
         (["MODEL", "--engine", "ollama"], "not one of sglang"),
+        (["MODEL", "--engine", "vllm==abc"], "is no version"),
+        (["MODEL", "--host", "memory=80"], "no size with its unit"),
         (["MODEL", "--engine", "vllm", "--", "python", "-m", "sglang.launch_server"], "the command starts sglang"),
         (["MODEL", "--against", "nowhere.json"], "not there"),
         ([], "Missing argument"),

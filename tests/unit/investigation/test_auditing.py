@@ -96,3 +96,10 @@ def test_the_share_of_an_audit_is_what_the_log_leaves_unexplained(tmp_path: Path
     assert told.priors["rope"] > plain.priors.get("rope", 0.5)
     assert sum(one.probability for one in told.suspects) <= 1.0
     assert any(one.rule.startswith("audit:") for one in told.suspects)
+
+
+def test_the_served_folder_is_told_as_a_path(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    assert launch_of(["vllm", "serve", "m"], cwd=str(tmp_path)).model == str(folder)
+    assert launch_of(["vllm", "serve", "org/name"], cwd=str(tmp_path)).model == "org/name"
+    assert launch_of(["make", "serve"]).model is None

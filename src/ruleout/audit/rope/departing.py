@@ -41,12 +41,16 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     for name, reading in readings.items():
         if reading.outcome in _IDS and not reading.why.startswith(ELSEWHERE):
             groups.setdefault((reading.outcome, reading.why or _how(reading)), []).append(name)
-    right = (reading.outcome is RopeOutcome.SAME or reading.why == MISPAIRED for reading in readings.values())
-    hopeless = not any(right)
+    hopeless = not any(map(_right, readings.values()))
     for (outcome, how), names in groups.items():
         severity = Severity.ERROR if hopeless else severity_for(subject, names)
         what = f"{', '.join(names)}: {_WHAT[outcome]} ({how})"
         yield told(_IDS[outcome], severity, what, place(subject), _REMEDY[outcome], names[0])
+
+
+def _right(reading: RopeReading) -> bool:
+    """Whether the angles are those that are meant, whichever elements they are for."""
+    return reading.outcome is RopeOutcome.SAME or reading.why == MISPAIRED
 
 
 def severity_for(subject: Subject, names: list[str]) -> Severity:
@@ -109,8 +113,7 @@ def start_warning(subject: Subject, readings: Readings) -> Iterator[AuditFinding
     names = [engine] if engine in readings else [name for name in readings if name.startswith("transformers-5")]
     if any(readings[name].outcome is RopeOutcome.UNKNOWN for name in names):
         return
-    fine = (RopeOutcome.SAME, MISPAIRED)
-    wrong = [name for name in names if readings[name].outcome not in fine and readings[name].why not in fine]
+    wrong = [name for name in names if not _right(readings[name])]
     matters = f"for this one it matters with {', '.join(wrong)}" if wrong else "it says nothing about this one"
     what = f"the RoPE warning at the start (`Transformers version … is used …`) is printed for every model; {matters}"
     yield told("rope-start-warning", Severity.NOTE, what, place(subject))

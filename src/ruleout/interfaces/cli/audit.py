@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ruleout.audit.subject import Progress
 
 ENGINES = ("sglang", "vllm", "transformers")
+_VERSION = re.compile(r"v?\d+(\.\d+)*([.+-]?[0-9A-Za-z]+)*")
 FIXED = "config.fixed.json"
 
 
@@ -111,13 +114,16 @@ def _launch(command: tuple[str, ...] | None, engine: str | None) -> Launch | Non
     launch = launch_of(command) if command else None
     if engine is None:
         return launch
-    name, _, version = engine.partition("==")
+    name, equals, version = engine.partition("==")
+    if equals and not _VERSION.fullmatch(version):
+        raise UsageError(f"--engine {engine}: {version!r} is no version", f"Write it as in --engine {name}==0.5.9.")
     if name not in ENGINES:
         remedy = "Write it as in --engine sglang==0.5.9."
         raise UsageError(f"--engine {engine}: not one of {', '.join(ENGINES)}", remedy)
     if launch is not None and launch.engine not in (name, "command"):
         raise UsageError(f"--engine {name}, but the command starts {launch.engine}", "Leave out one of the two.")
-    return Launch(name, version or (launch.version if launch else None), launch.arguments if launch else {})
+    launch = launch or Launch()
+    return replace(launch, engine=name, version=version or launch.version)
 
 
 def _original(name: str) -> Mapping[str, Any]:
