@@ -26,6 +26,7 @@ _NO_WEIGHTS = frozenset(
     {"training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scaler.pt", "rng_state.pth"}
 )
 _MENDED = "Fetch the file again and compare its hash with the published one."
+_FETCHED = "Fetch the file itself: git lfs pull for a pointer, or download it again."
 _SEVERITY = {"gap": Severity.WARNING, "rest": Severity.WARNING}
 
 
@@ -40,7 +41,8 @@ def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
             which = "the tensor" if problem.tensor else "the file"
             what = f"{which} {problem.what}: it will not load, or not as it was saved"
             severity = _SEVERITY.get(problem.kind, Severity.ERROR)
-            yield _finding(f"checkpoint-{problem.kind}", severity, what, where, _MENDED, FORMAT)
+            remedy = _FETCHED if problem.kind == "instead" else _MENDED
+            yield _finding(f"checkpoint-{problem.kind}", severity, what, where, remedy, FORMAT)
     yield from _shards(subject.folder, held)
     if held.index is not None:
         yield from _against_index(subject.folder, held, held.index)

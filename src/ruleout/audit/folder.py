@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,10 @@ SMALL = 64 << 20
 MOST_FILES = 20_000
 DEEPEST = 64
 """How many levels a document of JSON may have."""
+BEGINNING = 128
+"""Bytes that tell what was saved in the place of a file."""
 _LONGEST = 80
+_MARK = "\ufeff"
 
 
 class Unreadable(Exception):  # noqa: N818 - it is a finding, not an error
@@ -79,28 +83,38 @@ class ModelFolder:
         return os.fdopen(number, "rb")
 
     def text(self, name: str, limit: int = SMALL) -> str:
-        """A small text file. Raises Unreadable."""
+        """A small text file, without a byte-order mark. Raises Unreadable."""
+        return self._decoded(name, limit).removeprefix(_MARK)
+
+    def _decoded(self, name: str, limit: int) -> str:
         with self.opened(name) as stream:
             data = stream.read(limit + 1)
         if len(data) > limit:
             raise Unreadable(name, f"larger than {limit >> 20} MiB", "Fetch the published file again.")
+        if told := instead(data[:BEGINNING]):
+            raise Unreadable(name, *told)
         try:
-            return data.decode("utf-8-sig")
+            return data.decode("utf-8")
         except UnicodeDecodeError:
             raise Unreadable(name, "no text: it is binary, or damaged", "Fetch the published file again.") from None
 
     def json(self, name: str, limit: int = SMALL) -> Any:
         """What a small file of JSON holds. Raises Unreadable."""
-        text = self.text(name, limit)
+        text = self._decoded(name, limit)
+        if text.startswith(_MARK):
+            why = "begins with a byte-order mark: transformers takes it for no JSON and ends with an error"
+            raise Unreadable(name, why, "Save it as UTF-8 without a byte-order mark.")
         try:
             document = json.loads(text)
             if _too_deep(document):
                 raise RecursionError
         except RecursionError:
             raise Unreadable(name, "nested too deeply for any reader", "Fetch the published file again.") from None
-        except ValueError as problem:
-            where = f"line {problem.lineno}, " if isinstance(problem, json.JSONDecodeError) else ""
-            why = f"no JSON: {where}{problem.args[0] if problem.args else problem}"
+        except json.JSONDecodeError as problem:
+            why = f"no JSON: line {problem.lineno}, {problem.args[0]}"
+            raise Unreadable(name, why, "Mend it, or fetch the published file again.") from None
+        except ValueError:
+            why = f"holds a number of more than {sys.get_int_max_str_digits()} digits, which no reader takes"
             raise Unreadable(name, why, "Mend it, or fetch the published file again.") from None
         return document
 
@@ -108,8 +122,8 @@ class ModelFolder:
         """A small file of JSON that holds an object. Raises Unreadable."""
         document = self.json(name, limit)
         if not isinstance(document, dict):
-            kind = type(document).__name__
-            raise Unreadable(name, f"holds a {kind}, where an object is expected", "Fetch the published file again.")
+            why = f"holds {kind_of(document)}, where an object is expected"
+            raise Unreadable(name, why, "Fetch the published file again.")
         return document
 
     def _within(self, path: Path, name: str) -> str:
@@ -130,6 +144,31 @@ class ModelFolder:
         snapshots = os.path.dirname(own)
         cached = os.path.basename(snapshots) == "snapshots"
         return (own, os.path.join(os.path.dirname(snapshots), "blobs")) if cached else (own,)
+
+
+def instead(beginning: bytes) -> tuple[str, str] | None:
+    """What a download left in the place of a file, and what to do; None where it may be the file itself."""
+    if beginning.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "is a Git LFS pointer, not the file that it points to", "Run git lfs pull in the folder."
+    if beginning.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return "is a page of HTML, not the file: a login or an error page was saved", "Fetch the published file again."
+    return None
+
+
+def kind_of(value: object) -> str:
+    """What a value from a file of JSON is, in words."""
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+_KINDS: Mapping[type, str] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def quoted(value: object) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ruleout.audit.folder import ModelFolder, Unreadable, quoted
+from ruleout.audit.folder import BEGINNING, ModelFolder, Unreadable, instead, quoted
 from ruleout.audit.tensors_dtypes import BITS
 
 HEADER_LIMIT = 100_000_000
@@ -72,7 +72,10 @@ def read_header(folder: ModelFolder, name: str) -> Header:
     try:
         with folder.opened(name) as file:
             size = os.fstat(file.fileno()).st_size
-            first = file.read(8)
+            beginning = file.read(BEGINNING)
+            if saved := instead(beginning):
+                return _nothing(name, size, "instead", saved[0])
+            first = beginning[:8]
             length = int.from_bytes(first, "little")
             if len(first) < 8:
                 told = f"has {size} bytes; a safetensors file begins with 8 for the length of its header"
@@ -82,6 +85,7 @@ def read_header(folder: ModelFolder, name: str) -> Header:
             if length > HEADER_LIMIT:
                 told = f"has a header of {length} bytes; at most {HEADER_LIMIT} are taken"
                 return _nothing(name, size, "header", told)
+            file.seek(8)
             text = file.read(length)
     except Unreadable as problem:
         return _nothing(name, 0, "unreadable", f"is not read: {problem.why}")
@@ -160,7 +164,7 @@ def _placed(tensors: list[Tensor], data_at: int, size: int, *, all_known: bool) 
     if ends:
         missing = ends[-1].end - size
         yield Problem(
-            "truncated", f"is cut: the file ends {missing} bytes before its last tensor does", quoted(ends[0].name)
+            "truncated", f"is not all there: {missing} bytes are lacking at the end of the file", quoted(ends[0].name)
         )
     for before, after in pairwise(placed):
         if after.start < before.end:

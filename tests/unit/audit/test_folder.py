@@ -13,6 +13,7 @@ from tests.support.models import model
 
 from ruleout.audit import ModelFolder, Unreadable, audit
 from ruleout.audit.folder import DEEPEST, SMALL, quoted
+from ruleout.model.audit import Severity
 
 
 def _deep(path: Path) -> None:
@@ -144,3 +145,43 @@ def test_what_is_quoted_is_short_and_harmless() -> None:
         text = quoted(value)
         assert len(text) <= 80
         assert text.isprintable()
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "chat_template.jinja", "model.safetensors"])
+@pytest.mark.parametrize(
+    ("saved", "told"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 134\n", "Git LFS pointer"),
+        (b"\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "HTML"),
+    ],
+)
+def test_what_a_download_left_instead_is_named(tmp_path: Path, name: str, saved: bytes, told: str) -> None:
+    folder = model(tmp_path / "m")
+    for weights in folder.glob("*.safetensors*"):
+        weights.unlink()
+    (folder / name).write_bytes(saved)
+    found = [finding for finding in audit(ModelFolder(folder)).findings if name in finding.where]
+    assert [told in finding.what for finding in found if finding.severity is Severity.ERROR] == [True], found
+
+
+def test_a_byte_order_mark_is_an_error_where_transformers_refuses_it(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    template = (folder / "chat_template.jinja").read_text()
+    (folder / "chat_template.jinja").write_text("\ufeff" + template)
+    assert not audit(ModelFolder(folder)).failed
+    (folder / "config.json").write_bytes(b"\xef\xbb\xbf" + (folder / "config.json").read_bytes())
+    (finding,) = [one for one in audit(ModelFolder(folder)).findings if one.id == "unreadable-file"]
+    assert finding.severity is Severity.ERROR
+    assert "byte-order mark" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("null", "holds null"), ("3", "holds a number"), ('"a"', "holds text"), ('{"a": ' + "9" * 5000 + "}", "digits")],
+)
+def test_what_a_file_holds_is_told_in_words(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(Unreadable) as raised:
+        ModelFolder(tmp_path).mapping("config.json")
+    assert words in raised.value.why
+    assert "sys." not in raised.value.why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,32 @@ def test_the_line_of_rotary_positions_agrees_with_the_findings(
     ignored = next(one for one in found["findings"] if one["id"] == "rope-interleave-ignored")
     assert "transformers-5.2" in ignored["what"]
     assert found["rope"]["transformers-5.2"]["outcome"] == "different"
+
+
+def test_rows_that_go_on_are_cut_after_a_whole_word() -> None:
+    what, remedy = "positions are turned otherwise. " * 20, "mend it. " * 40
+    finding = AuditFinding("finding", Severity.ERROR, what, "config.json", remedy)
+    rows = [text for text, _ in screen(Audit(ModelFacts("/m"), (finding,)), 80)]
+    cut = [row for row in rows if row.endswith("…")]
+    assert cut
+    words = {"positions", "are", "turned", "otherwise.", "mend", "it."}
+    assert all(row.removesuffix("…").split()[-1] in words for row in cut), cut
+
+
+def test_what_loading_takes_is_told_apart_from_the_weights() -> None:
+    need = MemoryNeed(0.3, 64, assumed={"loading_takes_gib": 0.29})
+    rows = [text for text, _ in screen(Audit(ModelFacts("/m"), memory=need), 80)]
+    assert any("less than 0.1 GiB of weights a rank, 0.3 GiB more for loading them" in row for row in rows)
+
+
+def test_a_full_disk_leaves_no_corrected_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = model(tmp_path / "m", BOTH)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
+    try:
+        status, _, err = told(capsys, str(folder), "--fix")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert status == 2
+    assert "config.fixed.json" in err
+    assert not (folder / "config.fixed.json").exists()

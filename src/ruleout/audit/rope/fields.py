@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ruleout.audit.folder import kind_of
 from ruleout.audit.rope.families import Family
 from ruleout.audit.rope.reading import Refused
 
@@ -30,7 +31,7 @@ def check_types(config: Mapping[str, Any], known: Family) -> None:
     for annotation, keys in known.types.items():
         for key in keys.split():
             if key in config and not fits(config[key], annotation):
-                kind = type(config[key]).__name__
+                kind = kind_of(config[key])
                 raise Refused(f"StrictDataclassFieldValidationError: {key} has to be {_told(annotation)}, not {kind}")
     if known.divides:
         size, heads = (config.get(key, known.sizes.get(key)) for key in ("hidden_size", "num_attention_heads"))

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ruleout.audit.folder import kind_of
+
 Array = NDArray[Any]
 Precision = type[np.float32] | type[np.float64]
 
@@ -83,7 +85,7 @@ def rotation(kind: Any, parameters: Mapping[str, Any], head: Head, precision: Pr
 def _number(value: Any) -> Any:
     """A value as it stands: arrays take lists, text and endless integers for operands where tensors do not."""
     if not isinstance(value, int | float):
-        raise TypeError(f"{type(value).__name__} where a number is needed")
+        raise TypeError(f"{kind_of(value)} where a number is needed")
     if isinstance(value, int) and abs(value) >= 1 << 63:
         raise OverflowError("an integer beyond 64 bits")
     return value

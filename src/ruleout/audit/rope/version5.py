@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ruleout.audit.folder import quoted
+from ruleout.audit.folder import kind_of, quoted
 from ruleout.audit.rope.families import Family
 from ruleout.audit.rope.reading import ALL, LAYERS, Parameters, Refused, check_required
 from ruleout.audit.rope.rotation import SCALED
@@ -31,7 +31,7 @@ def of_version_5(
     )
     given = {} if given is None else given
     if not isinstance(given, dict):
-        raise Refused(f"AttributeError: rope_parameters is a {type(given).__name__}")
+        raise Refused(f"AttributeError: rope_parameters is {kind_of(given)}, where an object is needed")
     nested = _nested(config, given, release, known)
     theta = config.get("rope_theta", known.theta)
     share = config.get("partial_rotary_factor", known.share) if known.custom in ("", "su") else None

@@ -153,8 +153,14 @@ def _write_fixed(folder: ModelFolder) -> str:
         number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except FileExistsError:
         raise UsageError(f"{target} exists already", "Remove it, or move it away.") from None
-    with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.write(text)
+    except OSError as problem:
+        raise UsageError(f"{target}: {problem.strerror}", "Give permission, or audit a copy of the folder.") from None
+    try:
+        with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except OSError as problem:
+        target.unlink(missing_ok=True)  # it is ours: it was made a moment ago
+        raise UsageError(f"{target}: {problem.strerror}; nothing is left of it", "Make room on the disk.") from None
     return f"{target}: {'; '.join(done)}"
 
 

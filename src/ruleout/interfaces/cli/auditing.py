@@ -34,7 +34,7 @@ def tell_audit(audit: Audit) -> None:
 def screen(audit: Audit, width: int) -> Iterator[Row]:
     """The rows of the answer, none of them wider than `width` (at least 40) columns."""
     width = max(LEAST, width)
-    head = [(cut(_head(audit), width), "bold"), (cut(_conclusion(audit), width), _style(audit))]
+    head = [(_whole(_head(audit), width), "bold"), (_whole(_conclusion(audit), width), _style(audit))]
     tail = [(row, "") for label, text in _tail(audit) for row in _labelled(label, text, width)]
     room = SCREEN - len(head) - len(tail) - 2
     yield from head
@@ -87,22 +87,24 @@ def _findings(findings: Sequence[AuditFinding], width: int, room: int) -> Iterat
 
 def _finding(finding: AuditFinding, width: int) -> Iterator[Row]:
     sign, style = _SIGNS[finding.severity]
-    yield cut(f"  {sign}  {finding.id}   {finding.where}", width), style
+    yield _whole(f"  {sign}  {finding.id}   {finding.where}", width), style
     most = 2 if finding.severity is Severity.NOTE else 3
-    yield from ((f"{_INDENT}{row}", "") for row in wrapped(finding.what, width - len(_INDENT), 0, most))
+    yield from ((f"{_INDENT}{row}", "") for row in _rows(finding.what, width - len(_INDENT), 0, most))
     if finding.remedy and finding.severity is not Severity.NOTE:
-        yield from ((f"{_INDENT}{row}", "dim") for row in wrapped(f"→ {finding.remedy}", width - len(_INDENT), 2, 2))
+        yield from ((f"{_INDENT}{row}", "dim") for row in _rows(f"→ {finding.remedy}", width - len(_INDENT), 2, 2))
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[str]:
-    for at, row in enumerate(wrapped(text, width - _LABEL, 0, 3)):
+    for at, row in enumerate(_rows(text, width - _LABEL, 0, 3)):
         yield f"{'' if at else label:<{_LABEL}}{row}"
 
 
 def _tail(audit: Audit) -> Iterator[tuple[str, str]]:
     need = audit.memory
     if need is not None:
-        parts = [f"{need.weights_gib_per_rank:.1f} GiB of weights a rank"]
+        besides = need.assumed.get("loading_takes_gib") or 0.0
+        parts = [f"{_gib(need.weights_gib_per_rank - besides)} of weights a rank"]
+        parts += [f"{_gib(besides)} more for loading them"] if besides >= 0.05 else []
         parts.append(f"{number(need.kv_bytes_per_token)} B a token")
         parts += [f"{number(need.kv_tokens)} tokens fit"] if need.kv_tokens is not None else []
         yield "Memory", ", ".join(parts)
@@ -110,6 +112,24 @@ def _tail(audit: Audit) -> Iterator[tuple[str, str]]:
         yield "RoPE", _by_outcome(audit.rope)
     if audit.against:
         yield "Changed", _by_outcome(audit.against)
+
+
+def _gib(size: float) -> str:
+    return f"{size:.1f} GiB" if size >= 0.1 else "less than 0.1 GiB"
+
+
+def _rows(text: str, width: int, indent: int, most: int) -> list[str]:
+    """At most so many rows; where it goes on, the mark stands after a whole word."""
+    lines = wrapped(text, width, indent, len(text) + 1)
+    return lines if len(lines) <= most else [*lines[: most - 1], _whole(f"{lines[most - 1]} {lines[most]}", width)]
+
+
+def _whole(text: str, width: int) -> str:
+    """The text in one row, cut after a word, or within one that is as long as half of the row."""
+    if len(text) <= width:
+        return text
+    at = text.rfind(" ", 0, width - 1)
+    return f"{text[:at].rstrip()} …" if at > width // 2 else cut(text, width)
 
 
 def _by_outcome(told: Mapping[str, RopeReading] | Mapping[str, Departure]) -> str:
