@@ -81,8 +81,9 @@ def _family(config: ast.ClassDef, model: ast.Module, rotary: ast.ClassDef) -> di
     share = re.search(r"setdefault\('partial_rotary_factor', ([\d.]+)\)|\['partial_rotary_factor'\] = ([\d.]+)", text)
     if share or isinstance(defaults.get("partial_rotary_factor"), float):
         told["share"] = float(share[1] or share[2]) if share else defaults["partial_rotary_factor"]
-    if _SLICES.search(ast.unparse(model)):
+    if cut := _SLICES.search(ast.unparse(model)):
         told["slices"] = True
+        told |= {"shares": True} if "rotary_ndims" in cut[0] else {}
     if head := re.search(r"self\.head_dim = (?:self\.)?(qk_\w+)\n", text + "\n"):
         told["head"] = head[1]
         told |= {} if "head_dim" in defaults else {"given": True}

@@ -236,3 +236,9 @@ def test_a_theta_that_is_left_to_the_default_matters_only_where_that_is_implausi
 
     assert missing("llama") == missing("falcon") == missing("gemma3_text") == [Severity.NOTE]
     assert missing("qwen3") == [Severity.ERROR]
+
+
+def test_two_shares_that_differ_leave_open_what_attention_goes_by(tmp_path: Path) -> None:
+    scaling = {"type": "dynamic", "rope_theta": 1e6, "factor": 2.0, "partial_rotary_factor": 1.0}
+    told = {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.5, "rope_parameters": scaling}
+    assert outcomes(audited(tmp_path, told))["transformers-5.2"] == "unknown"

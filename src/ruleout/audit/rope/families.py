@@ -28,6 +28,7 @@ class Family:
         layers: it declares `layer_types`.
         nested: each kind of layer has parameters of its own.
         slices: as much of a head is turned as there are cosines; otherwise both have to be of one size.
+        shares: attention takes what the share says, and not as much as there are cosines.
         head: the key whose value head_dim takes in any case; empty where there is none.
         given: a head_dim in the file replaces it all the same.
         fills: a missing head_dim becomes hidden_size / num_attention_heads.
@@ -50,6 +51,7 @@ class Family:
     layers: bool = False
     nested: bool = False
     slices: bool = False
+    shares: bool = False
     head: str = ""
     given: bool = False
     fills: bool = False

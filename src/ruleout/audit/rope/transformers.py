@@ -68,9 +68,19 @@ def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
         scaled = given["rope_type"] != "default"
         if scaled and (known.factor or (known.mscale and given.get("mscale_all_dim"))) and given.get("factor") is None:
             raise Refused("KeyError: attention needs 'factor'")
+        beside = config.get("partial_rotary_factor")
+        if known.shares and beside is not None and _share_inside(config) not in (None, beside):
+            raise Untold("which of two partial_rotary_factor its attention goes by is not known")
         size = head_size(config, sizes, known, given.get("rope_type"))
         rotations[layer] = _turned(given, size, sizes, release, known)
     return Reading(rotations, told, interleaved(config, known))
+
+
+def _share_inside(config: Mapping[str, Any]) -> Any:
+    """The partial_rotary_factor that stands in the rotary parameters; None where none does."""
+    places = (config.get("rope_scaling"), config.get("rope_parameters"))
+    return next((place["partial_rotary_factor"] for place in places
+                 if isinstance(place, dict) and "partial_rotary_factor" in place), None)  # fmt: skip
 
 
 def sizes_of(config: Mapping[str, Any], known: Family) -> dict[str, Any]:
