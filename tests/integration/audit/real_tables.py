@@ -17,7 +17,7 @@ logging.disable(logging.CRITICAL)
 import torch  # noqa: E402
 
 LATENT = ("deepseek_v3", "glm_moe_dsa")
-PARTIAL = ("glm4", "glm4_moe", "phi3")
+PARTIAL = ("phi", "glm4", "glm4_moe", "phi3")
 """Model types whose code in SGLang passes partial_rotary_factor on."""
 ROWS = 3
 

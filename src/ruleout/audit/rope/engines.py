@@ -110,6 +110,8 @@ def _vllm(given: Parameters, size: Any, most: Any, known: Family, latent: bool) 
 
 def _sglang(given: Parameters, size: Any, most: Any, known: Family, latent: bool) -> Rotation:
     """`get_rope`: `attention_factor` is not among what YaRN is given; dynamic scaling holds from the first token on."""
+    if known.shares and given["rope_type"] != "default":
+        raise Untold("whether its code for this model type scales positions is not known")
     share = given.get("partial_rotary_factor", 1.0) if known.partial else 1.0
     head = Head(size, int(size * share) if share < 1.0 else size, most)
     kind = given["rope_type"]
