@@ -31,7 +31,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
     """Print the answer on stdout; while `process` is still working on it, what can be said so far."""
     console = answer_console()
     mark, style = STYLES[verdict.status]
-    told = headline(verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
+    told = headline(case, verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
     console.print(Text(f"{mark} {told}", f"bold {style}"))
     for label, text in facts(case, verdict, f"{from_here(folder.path)}/"):
         room = max(24, console.width - LABEL - 1)
