@@ -154,7 +154,7 @@ class CaseSpec(Strict):
     workers: int = Field(default=1, ge=1)
     budget: BudgetSpec = BudgetSpec()
     goal: Goal = Goal.CAUSE
-    timeout: Seconds = 6 * 3600.0
+    timeout: Seconds | None = None
     others: OthersSpec = OthersSpec()
 
 
