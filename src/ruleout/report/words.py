@@ -148,6 +148,12 @@ def count(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
+def made(verdict: Verdict) -> str:
+    """`11 trials`; where numbers go further, since some were broken off and made again, that as well."""
+    told, last = count(len(verdict.trials), "trial"), max((trial.id for trial in verdict.trials), default=0)
+    return f"{told} (numbered to {last}; others were broken off)" if last > len(verdict.trials) else told
+
+
 def target_trial(verdict: Verdict) -> Trial | None:
     """The first trial that showed the failure to explain: its log and its folder are where that is read."""
     kind = OutcomeKind.REPRODUCED

@@ -136,3 +136,16 @@ def test_levels_in_a_row_are_told_by_its_ends_unless_one_between_was_clean(
     trial = Trial(1, Configuration(release=clean), "", Outcome(OutcomeKind.CLEAN, Stage.READY, ""))
     cause = (Carrier("release", levels),)
     assert words.cause(case, replace(ISOLATED, causes=(cause,), trials=(trial,)), cause) == text
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ((), "0 trials"),
+        ((1, 2), "2 trials"),
+        ((1, 2, 4), "3 trials (numbered to 4; others were broken off)"),
+    ],
+)
+def test_numbers_of_trials_that_were_broken_off_are_accounted_for(ids: tuple[int, ...], text: str) -> None:
+    trials = tuple(Trial(number, Configuration(), "") for number in ids)
+    assert words.made(replace(ISOLATED, trials=trials)) == text

@@ -40,7 +40,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(words.total(verdict))
-    trials, record = words.count(len(verdict.trials), "trial"), from_here(folder.findings)
+    trials, record = words.made(verdict), from_here(folder.findings)
     console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
 
 
