@@ -50,6 +50,9 @@ def test_what_cannot_be_asked_is_told_in_two_lines(workshop: Workshop) -> None:
     workshop.run("probe", "--url", "http://x", "--", "vllm").told(2, "both a running server and one to launch")
     workshop.run("probe", "--save", "there.json", "--", "vllm", "serve", "m").told(2, "there.json exists already")
     workshop.run("probe", "--url", "nowhere").told(2, "--url nowhere: no address")
+    workshop.run("probe", "--url", "http://127.0.0.1:1").told(4, "http://127.0.0.1:1", "Check that the server runs")
+    workshop.run("probe", "--url", "http://x", "--save", "no/x.json").told(2, "there is no folder no", "Make it")
+    assert not (workshop.folder / "no").exists()
     workshop.run("probe", "--", *workshop.command).told(2, "nothing says that this is a server", "--case")
 
 

@@ -1224,8 +1224,11 @@ class Agent:
                 self._claim_gpus()
                 return
             except Taken as taken:
-                until = began + max(self.trial["others"]["wait_s"], taken.passing_s)
+                wait_s = self.trial["others"]["wait_s"]
+                until = began + max(wait_s, taken.passing_s)
                 if time.monotonic() >= until:
+                    if wait_s:
+                        raise Over("refused", "after %g s, %s" % (wait_s, taken.detail)) from None
                     raise
                 if taken.detail != told:
                     told = taken.detail

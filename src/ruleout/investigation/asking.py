@@ -6,12 +6,13 @@ import http.client
 import json
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
 from ruleout.engines import Request
-from ruleout.model import UsageError
+from ruleout.model import MissingError, UsageError
 
 LOOK_S = 20.0
 BODY_BYTES = 16 << 20
@@ -23,10 +24,10 @@ def ask(url: str, request: Request, key: str | None) -> Mapping[str, Any]:
 
 
 def fetched(url: str, path: str, key: str | None) -> Mapping[str, Any]:
-    """The JSON object at a path; empty where there is none. Raises UsageError when nobody answers there at all."""
+    """The JSON object at a path; empty where there is none. Raises MissingError when nobody answers there at all."""
     answer = _asked(url, "GET", path, None, {}, LOOK_S, key)
     if answer["error"] and not answer["status"]:
-        raise UsageError(f"{url}: {answer['detail']}", "Check that the server runs and that this is its address.")
+        raise MissingError(f"{url}: {answer['detail']}", "Check that the server runs and that this is its address.")
     try:
         document = json.loads(answer["body"])
     except (ValueError, RecursionError):
@@ -34,10 +35,18 @@ def fetched(url: str, path: str, key: str | None) -> Mapping[str, Any]:
     return document if isinstance(document, dict) and answer["status"] == 200 else {}
 
 
+def _is_address(url: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
 def _asked(
     url: str, method: str, path: str, body: str | None, headers: Mapping[str, str], timeout: float, key: str | None
 ) -> Mapping[str, Any]:
-    if not url.startswith(("http://", "https://")):
+    if not _is_address(url):
         raise UsageError(f"--url {url}: no address of a server", "Write it as http://127.0.0.1:8000.")
     more = {} if key is None else {"Authorization": f"Bearer {key}"}
     began, status, text, error, detail = time.monotonic(), 0, "", None, ""

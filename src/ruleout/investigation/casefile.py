@@ -159,6 +159,7 @@ def _bad_pattern(pattern: str) -> str | None:
     return None
 
 
+_METHOD = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*")
 _OF_REFERENCE = ("max_tokens", "prompt_length", "shared_prefix")
 """What a probe that compares takes from its reference."""
 
@@ -166,10 +167,14 @@ _OF_REFERENCE = ("max_tokens", "prompt_length", "shared_prefix")
 def _probe(tree: Tree, i: int, spec: ProbeSpec, folder: Path) -> Probe:
     path: yamltree.Path = ("probes", i)
     given = spec.model_dump(exclude_unset=True)
+    if not _METHOD.fullmatch(spec.method):
+        raise tree.error((*path, "method"), f"{spec.method!r} is no method of HTTP", "Write GET, POST or the like.")
     kind, reference = given.pop("kind", "completion"), given.pop("reference", "")
     if kind != "compare":
         if reference:
             raise tree.error((*path, "reference"), f"a probe of kind {kind} has no reference", "Use kind: compare.")
+        if "tolerance" in given:
+            raise tree.error((*path, "tolerance"), f"a probe of kind {kind} has no tolerance", "Use kind: compare.")
         return probe_of(kind, **given)
     if not reference:
         raise tree.error(path, "a probe of kind compare has no reference", _REFERENCE)

@@ -154,7 +154,7 @@ class CaseSpec(Strict):
     workers: int = Field(default=1, ge=1)
     budget: BudgetSpec = BudgetSpec()
     goal: Goal = Goal.CAUSE
-    timeout: Seconds = 6 * 3600.0
+    timeout: Seconds | None = None
     others: OthersSpec = OthersSpec()
 
 
@@ -178,6 +178,11 @@ def complaint(tree: Tree, problem: ValidationError) -> UsageError:
     if kind == "string_type" and first["input"] is None:
         return tree.error(path, f"{where} has no value", 'Give it one; if the word null is meant, quote it: "null".')
     message = str(first["msg"]).removeprefix("Value error, ")
+    bound = next((first["ctx"][name] for name in ("ge", "gt", "le", "lt") if name in first.get("ctx", {})), None)
+    if bound is not None:
+        small = kind.startswith("greater_than")
+        what, remedy = ("small", f"at least {bound:g}") if small else ("large", f"at most {bound:g}")
+        return tree.error(path, f"{where} is too {what}: {first['input']}", f"Write {remedy}.")
     for begin, what, remedy in _WORDS:
         if kind.startswith(begin):
             return tree.error(path, f"{where} {what}", remedy)
@@ -189,8 +194,6 @@ _WORDS = (
     ("model_", "is not a mapping", "Write it as `key: value` lines below it, or as {key: value}."),
     ("list_", "is not a list", "Write it as [a, b]."),
     ("too_short", "is empty", "Give it at least one entry."),
-    ("greater_than", "is too small", "Give a larger number."),
-    ("less_than", "is too large", "Give a smaller number."),
     ("int_", "is not a whole number", "Write a whole number."),
     ("bool_", "is neither true nor false", "Write true or false."),
     ("string_type", "is not text", "Write it as one word or in quotes."),

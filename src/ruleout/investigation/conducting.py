@@ -25,6 +25,7 @@ from ruleout.investigation.listener import Listener, Plan
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.settings import read_settings, replaced, resolved
+from ruleout.investigation.timing import time_limit
 from ruleout.model import Case, Configuration, MissingError, Trial
 from ruleout.reasoning import Assessment
 from ruleout.runners.base import Event, Runner
@@ -139,7 +140,9 @@ class Conductor:
 
     def _case(self, without: frozenset[str], instruments: Configuration) -> Case:
         """The case as it is launched now."""
-        return replace(watched(taken_off(self.case, without), instruments), times=self.journal.times)
+        limit = time_limit(self.case, self.journal.trials)
+        case = watched(taken_off(self.case, without), instruments)
+        return replace(case, times=self.journal.times, timeout=limit)
 
     def _read(self, case: Case, number: int, configuration: Configuration, events: Sequence[Event]) -> Run:
         spool = self.folder.trial(number)

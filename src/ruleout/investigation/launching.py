@@ -14,6 +14,7 @@ from ruleout.engines.devices import devices
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.references import check_references
 from ruleout.investigation.running import noted
+from ruleout.investigation.timing import LONGEST_S
 from ruleout.model import Case, Configuration, Mode, UsageError
 from ruleout.model.redaction import SECRETS, Redactor
 from ruleout.runners.base import Event, Runner
@@ -102,7 +103,7 @@ def _document(
             "gpus": 0 if case.others.share else devices(case.engine, launch.argv),
         },
         "limits": {
-            "seconds": case.timeout,
+            "seconds": LONGEST_S if case.timeout is None else case.timeout,
             "log_bytes": case.budget.disk or LOG_BYTES,
             "silence_s": None,
             "body_bytes": BODY_BYTES,

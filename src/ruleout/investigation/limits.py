@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ruleout.model import Case, Factor, Limit, OutcomeKind, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Cause, Factor, Limit, OutcomeKind, Trial, Verdict, VerdictStatus, carried
 
 
 def limited(case: Case, verdict: Verdict) -> Verdict:
-    """The verdict with the limits of its cause, if that is one ordered factor; the nearest way out comes first.
+    """The verdict with the limits of its cause's ordered factors; the nearest way out comes first.
 
+    In a conjunction only those trials tell in which the rest of it was there: without the rest every level is clean.
     Where there are several causes, what fails at a level may be another one of them: then there is no limit to tell.
     """
-    if verdict.status is not VerdictStatus.ISOLATED or len(verdict.causes) != 1 or len(verdict.causes[0]) != 1:
+    if verdict.status is not VerdictStatus.ISOLATED or len(verdict.causes) != 1:
         return verdict
-    factor = next((f for f in case.factors if f.name == verdict.causes[0][0].factor and f.ordered), None)
-    if factor is None:
-        return verdict
-    limits = tuple(_limits(factor, verdict.trials))
-    nearest = [{factor.name: limit.works} for limit in limits]
+    cause = verdict.causes[0]
+    ordered = [f for carrier in cause for f in case.factors if f.name == carrier.factor and f.ordered]
+    limits = tuple(limit for factor in ordered for limit in _limits(factor, _telling(case, cause, factor, verdict)))
+    nearest = [{limit.factor: limit.works} for limit in limits]
     ways = sorted(verdict.workarounds, key=lambda way: (len(way.set), dict(way.set) not in nearest))
     return replace(verdict, limits=limits, workarounds=tuple(ways))
+
+
+def _telling(case: Case, cause: Cause, factor: Factor, verdict: Verdict) -> list[Trial]:
+    """The trials in which the rest of the cause was there."""
+    return [t for t in verdict.trials if not t.without and carried(case, cause, t.configuration, factor.name)]
 
 
 def _limits(factor: Factor, trials: Sequence[Trial]) -> Iterator[Limit]:
@@ -40,6 +45,6 @@ def _levels(factor: Factor, trials: Sequence[Trial], kind: OutcomeKind) -> dict[
     """The levels that a trial of this kind had, with the first of them."""
     found: dict[str, int] = {}
     for trial in trials:
-        if trial.outcome is not None and trial.outcome.kind is kind and not trial.without:
+        if trial.outcome is not None and trial.outcome.kind is kind:
             found.setdefault(trial.configuration.get(factor.name, factor.baseline), trial.id)
     return found

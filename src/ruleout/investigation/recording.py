@@ -109,8 +109,10 @@ def record_running(url: str, wishes: Wishes, key: str | None) -> Reference:
 
     Raises:
         NoReference: an answer of it is none, or it answered one prompt in two ways.
-        UsageError: it does not say which model it serves, or is not there.
+        UsageError: it does not say which model it serves.
+        MissingError: nobody answers there.
     """
+    url = url.rstrip("/").removesuffix("/v1")  # the base that clients are given
     told = _first_model(fetched(url, "/v1/models", key))
     name = wishes.model or told.get("id")
     if not isinstance(name, str) or not name:

@@ -44,6 +44,7 @@ from ruleout.model.verdict import (
     RuledOut,
     Verdict,
     Workaround,
+    carried,
 )
 from ruleout.model.vocabulary import (
     AssumptionSource,
@@ -129,5 +130,6 @@ __all__ = [
     "Verdict",
     "VerdictStatus",
     "Workaround",
+    "carried",
     "probe_of",
 ]

@@ -120,7 +120,7 @@ class Case:
     budget: Budget = field(default_factory=Budget)
     workers: int = 1
     goal: Goal = Goal.CAUSE
-    timeout: float = 6 * 3600.0
+    timeout: float | None = None
     times: int = 1
     others: Others = field(default_factory=Others)
 

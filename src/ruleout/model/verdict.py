@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ruleout.model.case import Case
 from ruleout.model.configuration import Configuration, shown
 from ruleout.model.naming import DOCUMENT_NAMES
 from ruleout.model.outcome import Evidence, Failure, Trial
@@ -31,6 +32,16 @@ class Carrier:
 
 Cause = tuple[Carrier, ...]
 """A minimal conjunction: all of its carriers are needed, and together they are enough."""
+
+
+def carried(case: Case, cause: Cause, configuration: Configuration, apart: str) -> bool:
+    """Whether each factor of the cause but `apart` has a level that was seen to carry it, or the baseline's."""
+    return all(
+        configuration.get(carrier.factor, baseline) in (baseline, *carrier.levels)
+        for carrier in cause
+        if carrier.factor != apart
+        for baseline in [case.baseline.get(carrier.factor, "")]
+    )
 
 
 @dataclass(frozen=True, slots=True)

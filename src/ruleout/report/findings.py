@@ -79,7 +79,7 @@ def _answer(case: Case, verdict: Verdict) -> Iterator[str]:
     for number, cause in enumerate(verdict.causes, 1):
         label = "Cause" if len(verdict.causes) == 1 else f"Cause {number}"
         sure = "" if verdict.status is VerdictStatus.ISOLATED else "Likeliest "
-        yield f"- {(sure + label).capitalize()}: {words.cause(cause)}"
+        yield f"- {(sure + label).capitalize()}: {words.cause(case, verdict, cause)}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         yield f"- {verdict.elsewhere.claim.capitalize()}."
     elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:

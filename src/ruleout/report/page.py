@@ -24,7 +24,7 @@ def page(case: Case, verdict: Verdict) -> str:
     )
     return environment.get_template("page.html.j2").render(
         case=case,
-        headline=headline(verdict),
+        headline=headline(case, verdict),
         facts=list(facts(case, verdict, "")),
         rows=[_row(case, trial) for trial in verdict.trials],
         hypotheses=list(_hypotheses(verdict)),

@@ -11,9 +11,9 @@ SEEN = 3
 """How many observations a screen takes; FINDINGS.md has all."""
 
 
-def headline(verdict: Verdict) -> str:
+def headline(case: Case, verdict: Verdict) -> str:
     """The conclusion in one line."""
-    causes = ", and by itself ".join(words.cause(c) for c in verdict.causes)
+    causes = ", and by itself ".join(words.cause(case, verdict, c) for c in verdict.causes)
     if verdict.status is VerdictStatus.ISOLATED:
         return f"Isolated ({words.percent(verdict.probability)}): {causes}"
     if verdict.status is VerdictStatus.ELSEWHERE:

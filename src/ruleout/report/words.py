@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ruleout.model import (
     PRESENT,
     UNTOLD,
+    Carrier,
     Case,
     Cause,
     Configuration,
@@ -23,6 +24,7 @@ from ruleout.model import (
     Verdict,
     Workaround,
     arguments,
+    carried,
 )
 from ruleout.model.configuration import shown
 
@@ -103,9 +105,30 @@ def replaced(case: Case, tried: Sequence[Trial]) -> Iterator[str]:
         yield f"{typed}: {other} was in effect ({trials(ids)})"
 
 
-def cause(one: Cause) -> str:
-    """A cause, with the levels that were seen to carry it."""
-    return " together with ".join(str(carrier) for carrier in one)
+def cause(case: Case, verdict: Verdict, one: Cause) -> str:
+    """A cause, with the levels that were seen to carry it; those in a row of an order by its ends."""
+    return " together with ".join(_row(case, verdict, one, carrier) or str(carrier) for carrier in one)
+
+
+def _row(case: Case, verdict: Verdict, one: Cause, carrier: Carrier) -> str:
+    """`release=13 to 19 (tried: 13, 14, 19)`; empty where the order says nothing, or a level in between was clean."""
+    varied = next((f for f in case.factors if f.name == carrier.factor and f.ordered), None)
+    if varied is None:
+        return ""
+    tried = [level for level in varied.levels if level in carrier.levels]
+    row = varied.levels[varied.levels.index(tried[0]) : varied.levels.index(tried[-1]) + 1] if tried else ()
+    clean = {
+        trial.configuration.get(varied.name, varied.baseline)
+        for trial in verdict.trials
+        if trial.outcome is not None
+        and trial.outcome.kind is OutcomeKind.CLEAN
+        and not trial.without
+        and carried(case, one, trial.configuration, varied.name)
+    }
+    if len(row) < 3 or clean & set(row):
+        return ""
+    known = f" (tried: {', '.join(shown(level) for level in tried)})" if len(tried) < len(row) else ""
+    return f"{carrier.factor}={shown(row[0])} to {shown(row[-1])}{known}"
 
 
 def trials(ids: tuple[int, ...] | list[int]) -> str:
@@ -123,6 +146,12 @@ def clean_runs(found: Workaround, done: Verdict) -> str:
 def count(number: int, thing: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def made(verdict: Verdict) -> str:
+    """`11 trials`; where numbers go further, since some were broken off and made again, that as well."""
+    told, last = count(len(verdict.trials), "trial"), max((trial.id for trial in verdict.trials), default=0)
+    return f"{told} (numbered to {last}; others were broken off)" if last > len(verdict.trials) else told
 
 
 def target_trial(verdict: Verdict) -> Trial | None:

@@ -248,3 +248,4 @@ def test_what_is_not_free_in_time_is_refused_after_all(trial: Trial) -> None:
         events = trial.run(trial.server(port=holder.getsockname()[1], others={"wait_s": 0.7}))
     assert 0.7 <= time.monotonic() - began < 5
     assert [events[-1]["kind"], events[-1]["reason"]] == ["end", "refused"]
+    assert events[-1]["detail"].startswith("after 0.7 s, port ")

@@ -599,3 +599,20 @@ def test_no_value_of_a_key_does_more_than_be_refused(key: str, value: object) ->
 def test_what_is_to_be_done_about_others_may_be_said(text: str, others: Others) -> None:
     case = parse_case(f"name: a\ncommand: [x]\nmode: job\nothers: {text}\n")
     assert case.others == others
+
+
+@pytest.mark.parametrize(
+    ("probe", "words", "remedy"),
+    [
+        ("{tolerance: 0.1}", "a probe of kind completion has no tolerance", "compare"),
+        ('{kind: http, method: "X\\ny"}', "no method of HTTP", "GET"),
+        ("{max_tokens: 0}", "max_tokens is too small: 0", "at least 1"),
+        ("{concurrency: 5000}", "concurrency is too large: 5000", "at most 4096"),
+    ],
+)
+def test_what_is_wrong_with_a_probe_is_told_with_its_line(probe: str, words: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_case(f"name: a\ncommand: [x]\nprobes:\n  - {probe}\n")
+    assert words in error.value.what
+    assert "line 4" in error.value.what
+    assert remedy in error.value.remedy

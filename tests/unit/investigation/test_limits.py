@@ -69,3 +69,31 @@ def test_there_is_none_without_an_order_or_with_several_causes() -> None:
     assert isolated(tried(n16=BAD, n1=GOOD), case=plain).limits == ()
     two = Verdict(VerdictStatus.ISOLATED, 0.99, ((Carrier("size", ("16",)),), (Carrier("other", ("a",)),)))
     assert limited(CASE, two) == two
+
+
+BACKEND = Factor("backend", Mechanism.FLAG, "--backend", ("fast", "safe"), "fast")
+BOTH = replace(CASE, factors=(SIZE, BACKEND))
+
+
+def together(*trials: tuple[str, str, OutcomeKind], ways: tuple[Workaround, ...] = ()) -> Verdict:
+    """The verdict that it is the size with the fast backend."""
+    cause = (Carrier("size", ("16", "4")), Carrier("backend", ("fast",)))
+    ran = tuple(
+        Trial(number, Configuration({"size": size, "backend": backend}), "", Outcome(kind, Stage.READY, ""))
+        for number, (size, backend, kind) in enumerate(trials, 1)
+    )
+    return limited(BOTH, Verdict(VerdictStatus.ISOLATED, 0.99, (cause,), workarounds=ways, trials=ran))
+
+
+def test_in_a_conjunction_only_trials_with_the_rest_of_it_tell() -> None:
+    ways = tuple(Workaround(Configuration({"size": level}), trial) for level, trial in (("1", 4), ("2", 5)))
+    found = together(
+        ("16", "fast", BAD),
+        ("8", "safe", GOOD),
+        ("4", "fast", BAD),
+        ("1", "fast", GOOD),
+        ("2", "fast", GOOD),
+        ways=ways,
+    )
+    assert found.limits == (Limit("size", "2", 5, "4", 3),)
+    assert [dict(way.set) for way in found.workarounds] == [{"size": "2"}, {"size": "1"}]

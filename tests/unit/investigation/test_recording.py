@@ -12,7 +12,7 @@ import pytest
 
 from ruleout.engines.openai import CHAT, TEXT
 from ruleout.investigation.recording import NoReference, Wishes, record_running
-from ruleout.model import Recorded, UsageError
+from ruleout.model import MissingError, Recorded, UsageError
 
 WISHES = Wishes(prompts=("One", "Two"), max_tokens=4)
 
@@ -129,9 +129,19 @@ def test_a_server_that_does_not_say_its_model_has_to_be_told(fake: Fake, models:
     assert (told.model.name, told.engine, told.path) == ("mine", "command", CHAT)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:1", "ftp://x", "", "http://127.0.0.1:1", "http://[::1"])
-def test_an_address_where_nobody_answers_is_told_in_two_lines(url: str) -> None:
+@pytest.mark.parametrize("url", ["127.0.0.1:1", "ftp://x", "", "http:///x", "http://x:y", "http://[::1"])
+def test_what_is_no_address_is_told_in_two_lines(url: str) -> None:
     with pytest.raises(UsageError) as error:
         record_running(url, WISHES, None)
     assert url in error.value.what
     assert error.value.remedy
+
+
+def test_a_server_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MissingError, match=r"http://127\.0\.0\.1:1"):
+        record_running("http://127.0.0.1:1", WISHES, None)
+
+
+@pytest.mark.parametrize("base", ["/v1", "/v1/", "/"])
+def test_the_base_that_clients_are_given_is_an_address_too(fake: Fake, base: str) -> None:
+    assert record_running(fake.url + base, WISHES, None) == record_running(fake.url, WISHES, None)

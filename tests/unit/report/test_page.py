@@ -48,7 +48,7 @@ def shown(text: str) -> str:
 
 def test_the_conclusion_comes_first_and_all_that_bears_it_follows() -> None:
     text = shown(page(CASE, ISOLATED))
-    places = [text.index(" ".join(part.split())) for part in (headline(ISOLATED), "Trials", "Hypotheses")]
+    places = [text.index(" ".join(part.split())) for part in (headline(CASE, ISOLATED), "Trials", "Hypotheses")]
     assert places == sorted(places)
     for label, fact in facts(CASE, ISOLATED, ""):
         assert label in text

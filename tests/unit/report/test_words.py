@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.samples import CASE, FAILURE, ISOLATED, MASK, MASKED
 
-from ruleout.model import Configuration, Factor, Limit, Mechanism, Outcome, OutcomeKind, Stage, Trial
+from ruleout.model import Carrier, Configuration, Factor, Limit, Mechanism, Outcome, OutcomeKind, Stage, Trial
 from ruleout.report import words
 
 
@@ -115,3 +115,37 @@ def test_a_limit_says_how_sure_it_is() -> None:
 def test_a_long_row_of_levels_is_told_by_its_ends() -> None:
     row = Factor("size", Mechanism.FLAG, "--size", tuple(map(str, range(40, 0, -1))), "40", ordered=True)
     assert words.factor(row) == "size: 40*, 40 levels in order from 40 to 1"
+
+
+RELEASE = Factor("release", Mechanism.FLAG, "--ver", tuple(str(n) for n in range(20)), "19", ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("levels", "clean", "text"),
+    [
+        (("19", "13", "14"), "12", "release=13 to 19 (tried: 13, 14, 19)"),
+        (("19", "17", "18"), "16", "release=17 to 19"),
+        (("19", "18"), "17", "release=19|18"),
+        (("19", "13"), "15", "release=19|13"),
+    ],
+)
+def test_levels_in_a_row_are_told_by_its_ends_unless_one_between_was_clean(
+    levels: tuple[str, ...], clean: str, text: str
+) -> None:
+    case = replace(CASE, factors=(RELEASE,))
+    trial = Trial(1, Configuration(release=clean), "", Outcome(OutcomeKind.CLEAN, Stage.READY, ""))
+    cause = (Carrier("release", levels),)
+    assert words.cause(case, replace(ISOLATED, causes=(cause,), trials=(trial,)), cause) == text
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ((), "0 trials"),
+        ((1, 2), "2 trials"),
+        ((1, 2, 4), "3 trials (numbered to 4; others were broken off)"),
+    ],
+)
+def test_numbers_of_trials_that_were_broken_off_are_accounted_for(ids: tuple[int, ...], text: str) -> None:
+    trials = tuple(Trial(number, Configuration(), "") for number in ids)
+    assert words.made(replace(ISOLATED, trials=trials)) == text

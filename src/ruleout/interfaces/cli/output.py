@@ -10,20 +10,33 @@ from rich.console import Console
 
 from ruleout.interfaces.cli.streams import drop
 
+WIDTH = 100
+"""Columns without a terminal."""
+_DIGITS = 4
+
 
 def answer_console() -> Console:
     """For the answer: as wide as the terminal, or 100 columns without one."""
-    return _Console(file=sys.stdout, highlight=False, width=_width(sys.stdout), soft_wrap=False)
+    return _Console(
+        file=sys.stdout, highlight=False, width=_width(sys.stdout), soft_wrap=False, _environ=_environment()
+    )
 
 
 def progress_console() -> Console:
     """For progress."""
-    return _Console(file=sys.stderr, highlight=False, width=_width(sys.stderr))
+    return _Console(file=sys.stderr, highlight=False, width=_width(sys.stderr), _environ=_environment())
 
 
 def _width(stream: TextIO) -> int | None:
     """None: the terminal's, or COLUMNS."""
-    return None if stream.isatty() or os.environ.get("COLUMNS", "").isdecimal() else 100
+    return None if stream.isatty() or "COLUMNS" in _environment() else WIDTH
+
+
+def _environment() -> dict[str, str]:
+    """The environment, less a COLUMNS that is no width (`0` where none is known): rich believes it."""
+    told = os.environ.get("COLUMNS", "")
+    is_width = told.isascii() and told.isdecimal() and len(told) <= _DIGITS and int(told) > 0
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS" or is_width}
 
 
 class _Console(Console):

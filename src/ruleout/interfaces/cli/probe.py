@@ -64,6 +64,8 @@ def probe(
         raise UsageError("nothing to ask", "Name a running server by --url, or give a command behind `--`.")
     if save is not None and save.exists():
         raise UsageError(f"{save} exists already", "Name another file, or remove that one.")
+    if save is not None and not save.absolute().parent.is_dir():
+        raise UsageError(f"--save {save}: there is no folder {save.parent}", "Make it, or name a file in another one.")
     wishes = Wishes(prompts or PROMPTS, max_tokens, _PATHS.get(interface or ""), logprobs, model)
     try:
         if url is not None:

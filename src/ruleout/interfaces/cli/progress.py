@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -40,6 +40,7 @@ class _Running:
     follower: StageFollower
     doing: str = "starting"
     answered: int = 0
+    began: float = field(default_factory=time.monotonic)
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """The agent reports."""
@@ -60,7 +61,8 @@ class _Running:
     def shown(self) -> str:
         """What it changes and where it is."""
         stage = self.follower.poll()
-        return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing}"
+        since = words.minutes((time.monotonic() - self.began) / 60)
+        return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing} · {since}"
 
 
 def explanation(plan: Plan | Trial) -> Iterator[str]:
@@ -108,6 +110,8 @@ class Progress:
         """The agent reports."""
         if (running := self.running.get(number)) is not None:
             running.hear(event)
+        if event["kind"] == "waiting" and not self.console.is_terminal:
+            self.console.print(f"  #{number:<4}waiting: {event.get('detail')}", markup=False, soft_wrap=True)
 
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""

@@ -31,7 +31,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
     """Print the answer on stdout; while `process` is still working on it, what can be said so far."""
     console = answer_console()
     mark, style = STYLES[verdict.status]
-    told = headline(verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
+    told = headline(case, verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
     console.print(Text(f"{mark} {told}", f"bold {style}"))
     for label, text in facts(case, verdict, f"{from_here(folder.path)}/"):
         room = max(24, console.width - LABEL - 1)
@@ -40,7 +40,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(words.total(verdict))
-    trials, record = words.count(len(verdict.trials), "trial"), from_here(folder.findings)
+    trials, record = words.made(verdict), from_here(folder.findings)
     console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
 
 
