@@ -13,7 +13,7 @@ JOB = Case("j", "command", ("train",), mode=Mode.JOB)
 
 
 @pytest.mark.parametrize(
-    ("minutes", "seconds"), [((), 21600.0), ((0.1,), 600.0), ((2.0, 5.0), 3000.0), ((300.0,), 21600.0)]
+    ("minutes", "seconds"), [((), 21600.0), ((0.1,), 3600.0), ((2.0, 12.0), 7200.0), ((300.0,), 21600.0)]
 )
 def test_a_job_may_take_a_multiple_of_the_longest_so_far(minutes: tuple[float, ...], seconds: float) -> None:
     trials = [Trial(n, Configuration(), "", None, each) for n, each in enumerate(minutes, 1)]
