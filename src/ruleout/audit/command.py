@@ -136,12 +136,16 @@ def _context(subject: Subject) -> Iterator[AuditFinding]:
 
 
 def _stretched(config: Any, most: int) -> Iterator[float]:
-    """How far the scaling of the positions may reach: the largest that any engine takes it for."""
+    """How far the scaling of the positions may reach: the largest that any engine takes it for.
+
+    Of Llama 3's scaling, max_position_embeddings is what it reaches already: neither engine multiplies it.
+    """
     for key in ("rope_scaling", "rope_parameters"):
         told = config.get(key)
-        for one in (told, *told.values()) if isinstance(told, dict) else ():
-            factor = one.get("factor") if isinstance(one, dict) else None
-            if isinstance(factor, int | float) and math.isfinite(factor):
+        parts = (told, *told.values()) if isinstance(told, dict) else ()
+        for one in (part for part in parts if isinstance(part, dict)):
+            factor, kinds = one.get("factor"), (one.get("rope_type"), one.get("type"))
+            if isinstance(factor, int | float) and math.isfinite(factor) and "llama3" not in kinds:
                 yield most * factor
 
 

@@ -54,6 +54,13 @@ def test_stretched_positions_are_within_the_limit(tmp_path: Path) -> None:
     assert "command-context" in found(folder, Launch("vllm", None, {"max_model_len": str(4 * LIMIT + 1)}))
 
 
+@pytest.mark.parametrize("key", ["rope_type", "type"])
+def test_positions_that_llama_3_scales_are_counted_already(tmp_path: Path, key: str) -> None:
+    folder = model(tmp_path / "m", {**GLM, "max_position_embeddings": LIMIT})
+    spoil(folder / "config.json", rope_scaling={key: "llama3", "factor": 8.0})
+    assert "command-context" in found(folder, Launch("vllm", None, {"max_model_len": str(LIMIT + 1)}))
+
+
 def test_weights_in_another_format_than_the_command_asks_for(tmp_path: Path) -> None:
     def asked(quantization: dict[str, Any] | None, flag: str) -> bool:
         folder = model(tmp_path / f"{flag}-{bool(quantization)}", {**GLM, "quantization_config": quantization})
