@@ -1230,7 +1230,7 @@ class Agent:
                     if wait_s:
                         raise Over("refused", "after %g s, %s" % (wait_s, taken.detail)) from None
                     raise
-                if taken.detail != told:
+                if wait_s and taken.detail != told:  # what only may pass in a moment is not worth a word
                     told = taken.detail
                     self.emit("waiting", detail=told)
                 self._wait(min(WAIT_EVERY_S, max(0.0, until - time.monotonic())))
