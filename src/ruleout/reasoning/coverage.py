@@ -52,7 +52,10 @@ class Coverage:
 
         Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
         """
-        moved = self.seen.rows[self.seen.reproduced] != 0
+        asked = np.flatnonzero((self.seen.requested == 0).all(axis=1))
+        # Where the engine replaces a level of the baseline, it stands still at what takes effect instead.
+        still = self.seen.rows[asked[0]] if len(asked) else 0
+        moved = self.seen.rows[self.seen.reproduced] != still
         factors = [f for f in self.space.suspects if self.testable(f)]
         return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
 

@@ -134,6 +134,16 @@ def test_a_flag_that_was_ignored_says_nothing_about_the_level_that_was_asked_for
     )
 
 
+def test_elsewhere_is_settled_also_where_the_engine_never_takes_a_level_of_the_baseline() -> None:
+    trials = [made(1, CASE.baseline, overridden(REPRODUCED, attn="fallback"))]
+    while (step := assess(CASE, trials).step) is not None and len(trials) < 40:
+        asked = step.configuration["attn"] == CASE.baseline["attn"]
+        outcome = overridden(REPRODUCED, attn="fallback") if asked else REPRODUCED
+        trials.append(made(len(trials) + 1, step.configuration, outcome))
+    assert conclude(CASE, trials, assess(CASE, trials), None).status is VerdictStatus.ELSEWHERE
+    assert len(trials) <= 14
+
+
 def test_a_level_that_is_none_of_the_factor_s_is_one_of_its_own_and_is_never_asked_for() -> None:
     trials = [
         made(1, CASE.baseline, REPRODUCED),
