@@ -4,7 +4,7 @@ A mask is taken to be one level or a pair of levels (the baseline's included). O
 no mask. Each kind of other failure has one such rule, or two: the posterior over both is enumerated, since it is sharp
 where it matters: what all trials that failed alike have in common carries the blame, and what only one of them had is
 acquitted. Where levels have an order a mask may also be a stretch of them, as builds are that stay broken for a while.
-It only has to be good enough to choose trials by; it never decides a verdict.
+It chooses trials, and says how far a level that never ran counts as a way out of a cause.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ STRETCH = 0.5
 """How likely a mask is a stretch of levels in an order, for one that is just one of them."""
 MAX_RULES = 800
 """Rules of one kind of failure that are paired with each other."""
+SUREST = 1 - 1e-6
+"""No number of failures makes it certain that a level can never be run."""
 SURELY = 0.8
 """Blame from which a level counts as impossible by itself."""
 CHUNK = 512
@@ -84,7 +86,7 @@ class Masks:
 
     def doubt(self) -> dict[tuple[int, int], float]:
         """Of levels that failures speak against, the chance that they fail otherwise whatever else is set."""
-        alone = 1 - np.prod(1 - self.blame[:, :: self.width + 1], axis=0)
+        alone = np.minimum(1 - np.prod(1 - self.blame[:, :: self.width + 1], axis=0), SUREST)
         at = np.flatnonzero(alone > 0)
         factor = np.searchsorted(self.offsets, at, side="right") - 1
         return {(int(f), int(i - self.offsets[f])): float(alone[i]) for f, i in zip(factor, at, strict=True)}

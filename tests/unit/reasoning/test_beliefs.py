@@ -347,3 +347,12 @@ def test_a_mask_that_others_may_be_blamed_for_takes_little_from_a_factor() -> No
     company = MASKED.baseline.moved({"b": "b1", "c": "c1", "d": "d1"})
     after = takes_part("c", [*trials, made(3, company, masked_by("mask"))])
     assert before * 0.8 < after < before * 1.2
+
+
+def test_a_level_that_failed_otherwise_very_often_leaves_probabilities_that_add_up() -> None:
+    moved = [{"b": "b1", "c": c, "d": d, "a": a} for c in ("c1", "c2") for d in ("d1", "d2") for a in ("a0", "a1")]
+    trials = [made(1, MASKED.baseline, REPRODUCED)]
+    for _ in range(3):
+        for change in moved:
+            trials.append(made(len(trials) + 1, MASKED.baseline.moved(change), masked_by("mask")))
+    assert assess(MASKED, trials).beliefs.of_group.sum() == pytest.approx(1)
