@@ -1,0 +1,1 @@
+"""Where a number went bad: the tracer that runs inside an engine, and what reads its records."""

@@ -1,0 +1,1 @@
+"""The tracer: standard library and torch only."""
