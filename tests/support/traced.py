@@ -68,10 +68,11 @@ def coverage(**more: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, *records: dict[str, Any], pid: int = 41) -> Path:
-    """The file of one process, which begins as each does that has torch; a `t` that is given stays."""
+    """Appends to the file of one process; a `t` that is given stays."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{pid}-7.jsonl"
-    path.write_text("".join(json.dumps({"t": 1.0, "pid": pid, **record}) + "\n" for record in records))
+    with path.open("a") as file:
+        file.write("".join(json.dumps({"t": 1.0, "pid": pid, **record}) + "\n" for record in records))
     return folder
 
 

@@ -24,7 +24,10 @@ def case_of(*words: str) -> Case:
         (["nice", "-n", "5", "/venv/bin/python", "-X", "dev", "-S", "serve.py"], "python -S ignores PYTHONPATH"),
         (["env", "-i", "python3", "serve.py"], "env -i clears the environment"),
         (["sudo", "python3", "-m", "sglang.launch_server"], "sudo clears the environment"),
-        (["bash", "-c", "export PYTHONPATH=/src; python3 serve.py | tee log"], "the shell's script sets PYTHONPATH anew"),
+        (
+            ["bash", "-c", "export PYTHONPATH=/src; python3 serve.py | tee log"],
+            "the shell's script sets PYTHONPATH anew",
+        ),
         (["bash", "-c", "exec docker run x", "docker"], "it runs in a container"),
     ],
 )
@@ -71,5 +74,5 @@ def test_a_container_is_refused_before_it_is_launched_with_what_to_add() -> None
 
 
 def test_an_engine_without_torch_is_refused() -> None:
-    with pytest.raises(MissingError, match="llama.cpp computes without torch"):
+    with pytest.raises(MissingError, match="computes without torch"):
         refuse_unreachable(case_of("llama-server", "-m", "m.gguf"), Path("/here"))
