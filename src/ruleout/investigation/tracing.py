@@ -95,7 +95,7 @@ class _Tracing:
         self._require_heard(first)
         effects = [Effect(seen.change, Presence.STAYS if first.bad else Presence.UNTESTED)] if seen.change else []
         born = first.concluded.born
-        if born is not None and not born.operation and not first.concluded.brought:
+        if born is not None and not born.explained:
             self.tell(f"  a bad number is born in {born.module}; launched once more, for its operation")
             self._look(seen.case, arm=born.module if born.exact else "*")
         elif seen.change and not first.bad and first.launched.run.minutes <= CHEAP_MINUTES:

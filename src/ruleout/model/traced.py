@@ -75,6 +75,11 @@ class Birth:
     pid: int = 0
     launch: int = 1
 
+    @property
+    def explained(self) -> bool:
+        """Nothing is left to ask: the operation is known, or what the module had before it was called."""
+        return bool(self.operation or self.parameter or self.collective)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineError:

@@ -51,14 +51,14 @@ def trace_facts(trace: Trace, folder: str) -> Iterator[tuple[str, str]]:
         if failure.line:
             named = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
             yield "Engine's own error", f"{folder}/{failure.log}:{failure.line}   {named}"
-        else:
-            yield "No error in the log", failure.message
+        elif not failure.client:
+            yield "How it failed", failure.message
         if failure.frame:
             yield "Raised at", failure.frame
         if failure.client:
-            yield "What a client sees", failure.client
+            yield "What a client sees", failure.client + ("" if failure.line else "; no error in the log")
     if trace.component is not None:
-        yield "Speaks for", f"{trace.component} (by its place; trials confirm: ruleout investigate)"
+        yield "Speaks for", f"{trace.component}; only trials confirm a cause: ruleout investigate"
     yield from _limits(trace)
 
 
