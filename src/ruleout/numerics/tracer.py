@@ -27,6 +27,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -365,10 +366,11 @@ def content_hash(tensor: Any) -> str:
 class Seen:
     """One module, as it is known here. `path` as in the names of its weights, `root`: it was called from outside."""
 
-    __slots__ = ("calls", "class_", "path", "ref", "root")
+    __slots__ = ("calls", "class_", "on_cpu", "path", "ref", "root")
 
     def __init__(self, module: Any, path: str, forget: Callable[[Any], None]) -> None:
         self.path, self.class_, self.calls, self.root = path, type(module).__name__, 0, False
+        self.on_cpu = False
         self.ref = weakref.ref(module, forget)
 
 
@@ -508,7 +510,8 @@ class Call:
         self.step = tracer.next_step(self.phase)
         self.hit = False  # a bad number was found, and what follows from it tells nothing new
         self.suspect: Optional[Json] = None  # an infinity that may be meant, or vanish
-        self.recent: list[Any] = []
+        self.recent: deque[Any] = deque(maxlen=RECENT)
+        self.usual = seen.on_cpu and not tracer.recording  # the shortest way will do: one sum, at once
         self.sums: list[tuple[Seen, Any]] = []
         self.operations: Any = None
 
@@ -516,39 +519,33 @@ class Call:
         """When this is, as it stands in a record."""
         return {"phase": self.phase, "step": self.step, "call": self.number, "rank": self.tracer.rank}
 
-    def looked(self, module: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """The same while every operation is watched, of which ours are none."""
-        self.operations.quiet = True
-        try:
-            self.output(module, args, kwargs, out)
-        finally:
-            self.operations.quiet = False
-
     def output(self, module: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """Looks at what a module returned. Nearly always that is a finite tensor, and one sum is all there is to do."""
-        seen = self.tracer.names.known.get(id(module)) or self.tracer.names.of(module)
+        """Looks at what a module returned."""
+        if self.operations is None:
+            self.look(module, args, kwargs, out)
+        else:
+            self.operations.quiet = True  # what we do ourselves is not to be watched
+            try:
+                self.look(module, args, kwargs, out)
+            finally:
+                self.operations.quiet = False
+
+    def look(self, module: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Sums each tensor: at once where that costs nothing more, later where it would make an accelerator wait."""
+        seen = self.tracer.names.of(module)
         seen.calls += 1
         if self.tracer.recording:
             self.tracer.record(self, seen, args, kwargs, out)
-        for tensor in (out,) if type(out) is torch.Tensor else tensors(out):
-            dtype = tensor.dtype
-            if dtype not in SUMMED or type(tensor) is not torch.Tensor:
-                tensor = plain(tensor)
-                if tensor is None:
-                    continue
-                tensor = tensor if tensor.dtype in SUMMED else tensor.float()
-            if tensor.is_cpu:
-                value = (torch.sum(tensor, dtype=torch.float32) if dtype is HALF else torch.sum(tensor)).item()
-                if value - value != 0 and not self.hit:
-                    self.caught(tensor, seen, module, args, kwargs, out)
-                self.recent.append(tensor)
-                if len(self.recent) > RECENT:
-                    del self.recent[0]
-            elif self.operations is not None:
+        for tensor in map(plain, tensors(out)):
+            if tensor is None or tensor.numel() == 0:
+                continue
+            if tensor.is_cpu or self.operations is not None:
                 if not self.hit and not is_finite(tensor):
                     self.caught(tensor, seen, module, args, kwargs, out)
+                self.recent.append(tensor)
             elif not torch.cuda.is_current_stream_capturing():
-                self.sums.append((seen, torch.sum(tensor, dtype=torch.float32)))
+                wide = tensor if tensor.dtype.itemsize > 1 else tensor.float()
+                self.sums.append((seen, torch.sum(wide, dtype=torch.float32)))
 
     def caught(self, tensor: Any, seen: Seen, module: Any, args: Any, kwargs: Any, out: Any) -> None:
         """A sum is not finite: is that so, does it matter, and which of the modules that run did it?"""
@@ -1124,7 +1121,7 @@ class Tracer:
 
     def compiler_arrived(self, module: Any) -> None:
         """torch's compiler leaves these frames of ours alone, and looks at what they call as ever."""
-        for code in [Call.output.__code__, Call.looked.__code__, Tracer.outermost.__code__, *WRAPPERS]:
+        for code in [Call.output.__code__, Call.look.__code__, Tracer.outermost.__code__, *WRAPPERS]:
             module.skip_code(code)
 
     # A call of the model
@@ -1161,7 +1158,7 @@ class Tracer:
 
     def begin(self, module: Any, args: Any, kwargs: Any) -> Optional[Call]:
         """The call, unless it is one that cannot be watched."""
-        if SUMMED is None:
+        if SUM is None:
             prepare()
         seen = self.names.of(module)
         if hasattr(module, "_graph") or _compiling():
@@ -1181,7 +1178,7 @@ class Tracer:
         call = Call(self, seen, module, args, kwargs)
         wanted = self.always and (call.step is None or call.step >= self.from_step)
         if (self.armed > 0 or wanted) and self.may_arm(module):
-            call.operations = Operations(self, call)
+            call.operations, call.usual = Operations(self, call), False
             self.armed -= 1
             self.armed_calls += 1
         return call
@@ -1222,6 +1219,7 @@ class Tracer:
     def first_call(self, seen: Seen, module: Any) -> None:
         """A module is called from outside for the first time: what it is, and whether its weights are good."""
         seen.root = True
+        seen.on_cpu = all(weight.is_cpu for weight in itertools.chain(module.parameters(), module.buffers()))
         count = sum(weight.numel() for weight in module.parameters())
         size = sum(1 for _ in module.modules())
         self.records.write("model", root=seen.path, **{"class": seen.class_}, modules=size, parameters=count)
@@ -1330,16 +1328,15 @@ class Tracer:
 TRACER: Any = None
 OFF = object()
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
-SUMMED: Any = None  # the dtypes whose sum tells whether they are finite
-HALF: Any = None  # the one whose sum overflows at once
+SUM: Any = None  # torch.sum and torch.Tensor, once they are there
+TENSOR: Any = None
 WRAPPERS: set[Any] = set()
 
 
 def prepare() -> None:
     """What could not be looked up while torch was still being imported."""
-    global SUMMED, HALF
-    HALF = torch.float16
-    SUMMED = frozenset([torch.float32, torch.bfloat16, torch.float16, torch.float64])
+    global SUM, TENSOR
+    SUM, TENSOR = torch.sum, torch.Tensor
 
 
 def _compiling() -> bool:
@@ -1351,22 +1348,32 @@ def _capturing() -> bool:
 
 
 def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any]:
-    """`Module.__call__` with eyes."""
-    here = tracer.here
+    """`Module.__call__` with eyes. It runs as often as the engine's own, so its usual way is kept short."""
+    here, known = tracer.here, tracer.names.known
 
     def call(module: Any, /, *args: Any, **kwargs: Any) -> Any:
         current = here.call
         if current is None:
             return tracer.outermost(plain_call, module, args, kwargs)
-        out = plain_call(module, *args, **kwargs)
-        if current is not OFF:
+        if module._compiled_call_impl is None:
+            out = module._call_impl(*args, **kwargs)  # what the plain call does, without its frame
+        else:
+            out = plain_call(module, *args, **kwargs)
+        if current is OFF:
+            return out
+        if current.usual and type(out) is TENSOR:
             try:
-                if current.operations is None:
-                    current.output(module, args, kwargs, out)
-                else:
-                    current.looked(module, args, kwargs, out)
-            except Exception as trouble:
-                tracer.records.error(trouble, "looking at the output of %s" % type(module).__name__)
+                value = SUM(out).item()
+                if value - value == 0:
+                    known[id(module)].calls += 1
+                    current.recent.append(out)
+                    return out
+            except Exception:
+                pass  # a tensor that has no sum, or a module that is new: the long way knows
+        try:
+            current.output(module, args, kwargs, out)
+        except Exception as trouble:
+            tracer.records.error(trouble, "looking at the output of %s" % type(module).__name__)
         return out
 
     WRAPPERS.add(call.__code__)
