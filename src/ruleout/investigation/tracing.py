@@ -6,6 +6,7 @@ could come again; and whether the failure is there at all, where what had to be 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -147,6 +148,8 @@ class _Tracing:
         best = next((look for look in reversed(self.looks) if look.concluded.born), self.looks[0])
         births = [look.concluded.born for look in self.looks if look.concluded.born is not None]
         born = next((birth for birth in births if birth.operation), births[0] if births else None)
+        if born is not None and born.tensors:
+            born = replace(born, tensors=os.path.relpath(born.tensors, self.folder))
         weights = next((look.concluded.weights for look in self.looks if look.concluded.weights), ())
         errors = [error for look in self.looks if (error := engine_error(look.launched, self.folder)) is not None]
         if any(look.concluded.brought for look in self.looks):

@@ -53,8 +53,8 @@ def conclude(told: Sequence[TracedProcess], launch: int = 1) -> Concluded:
     own = [weight for weight in weights if born is not None and explains(weight, born.module)]
     if born is not None and own and not born.parameter:
         born = replace(born, parameter=own[0].parameter or own[0].tensor.rpartition(".")[2])
-    brought = any(not weight.buffer for weight in own)
-    unread = born is None and any(weight.stats.nan and not weight.buffer for weight in weights)
+    brought = any(not weight.computed for weight in own)
+    unread = born is None and any(weight.stats.nan and not weight.computed for weight in weights)
     return Concluded(
         born,
         operation,
@@ -127,7 +127,8 @@ def _first(told: Sequence[TracedProcess], launch: int) -> tuple[Birth | None, Op
 
 def _when(process: TracedProcess, one: ModuleBirth | OperationBirth) -> tuple[bool, float]:
     """What came from another rank is later than its origin there, whatever the clock says of when it was noticed."""
-    return bool(one.collective), one.moment.t
+    foreign = bool(one.collective) or (isinstance(one, ModuleBirth) and one.outside)
+    return foreign, one.moment.t
 
 
 def _belongs(operation: OperationBirth, birth: ModuleBirth) -> bool:
@@ -162,6 +163,7 @@ def _of_birth(process: TracedProcess, birth: ModuleBirth, made: OperationBirth |
         inputs=birth.inputs,
         outputs=birth.outputs,
         exact=birth.exact,
+        outside=birth.outside,
         collective=birth.collective,
         pid=process.pid,
         launch=launch,

@@ -23,6 +23,7 @@ def _born(born: Birth) -> str:
     by = f" by {born.operation}" if born.operation else ""
     rank = f", rank {born.rank}" if born.rank is not None else ""
     came = f"; it came from another rank through {born.collective}" if born.collective else ""
+    came = came or ("; it came with the inputs of the model, from the rank before" if born.outside else "")
     unsure = "" if born.exact else ", or in its parent's code just before it"
     buffer = f"; its buffer {born.parameter} was not finite before the first call" if born.parameter else ""
     what = _NUMBERS.get(born.non_finite, born.non_finite)
