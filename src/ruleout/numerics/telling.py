@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ruleout.model.trace import BadWeight, Phase
 from ruleout.model.traced import Birth, Found, Trace
 
@@ -17,6 +19,22 @@ def told(trace: Trace) -> str:
     if trace.found is Found.FAILURE:
         return f"no number was bad before it failed{_limits(trace)}"
     return f"nothing failed, and every number that was seen was finite{_limits(trace)}"
+
+
+def lines(trace: Trace) -> Iterator[str]:
+    """The answer, what bears it and what limits it, one line a fact."""
+    yield told(trace)
+    for weight in trace.weights:
+        name = weight.tensor or f"{weight.module}.{weight.parameter}"
+        yield f"weight {name}{f' in {weight.file}' if weight.file else ''}: {bad(weight)}"
+    if trace.born is not None:
+        yield from (f"at {frame.file}:{frame.line} {frame.function}" for frame in reversed(trace.born.frames))
+    seen = trace.coverage
+    yield f"seen: {seen.modules} modules, {seen.calls} calls in {seen.processes} of {len(trace.handshakes)} processes"
+    yield f"calls of the model: {seen.prefill} in prefill, {seen.decode} in decode"
+    yield from (f"not seen: {hidden}" for hidden in seen.hidden)
+    yield from (f"passed over: {reason} ({number})" for reason, number in seen.skipped.items())
+    yield from (f"the tracer's own trouble: {error}" for error in seen.errors)
 
 
 def _born(born: Birth) -> str:
