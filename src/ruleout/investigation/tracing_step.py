@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ruleout.engines import recognise
-from ruleout.investigation.comparing import ANOTHER_TEXT
 from ruleout.investigation.evidence import FOLDER
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.tracing_eager import eager
+from ruleout.investigation.tracing_error import of_numbers
 from ruleout.investigation.tracing_reach import why_unheard
 from ruleout.model import (
     PRESENT,
@@ -22,12 +22,10 @@ from ruleout.model import (
     Configuration,
     Evidence,
     Failure,
-    FailureClass,
     Goal,
     Installation,
     Observation,
     Outcome,
-    OutcomeKind,
     Trial,
     arguments,
 )
@@ -58,14 +56,6 @@ def trace_step(
     return Configuration({MODE: "watch", **eager(case).levels})
 
 
-def of_numbers(target: Failure) -> bool:
-    """Whether numbers that are not finite would explain a failure. Another text than a reference's is finite."""
-    if target.class_ is FailureClass.WRONG_OUTPUT:
-        return target.message != ANOTHER_TEXT
-    probabilities = target.class_ is FailureClass.DEVICE_SIDE_ASSERT and "probability tensor" in target.message
-    return target.class_ is FailureClass.NAN_INF or probabilities
-
-
 def is_trace(instruments: Configuration) -> bool:
     """Whether a trial with these instruments is a trace."""
     return MODE in instruments
@@ -79,12 +69,8 @@ def traced(case: Case, instruments: Configuration, outcome: Outcome, spool: Path
     found = concluded(records_folder(spool))
     if not found.called:
         return Observation(f"not traced: {why_unheard(case, found.pythons)[0]}")
-    if found.brought:
-        kind = Found.WEIGHTS
-    elif found.born is not None:
-        kind = Found.OPERATION if found.born.operation else Found.MODULE
-    else:
-        kind = Found.NOTHING if outcome.kind is OutcomeKind.CLEAN else Found.FAILURE
+    failure = outcome.failure
+    kind = found.found(failure is not None, failure is not None and of_numbers(failure))
     answer = Trace(kind, found.born, found.weights, handshakes=found.handshakes, coverage=found.coverage)
     write_whole(spool / FILE, "".join(f"{line}\n" for line in lines(answer)))
     component, weight = speaks_for(kind, found.born)

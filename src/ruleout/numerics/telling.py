@@ -16,9 +16,10 @@ def told(trace: Trace) -> str:
         return _brought(trace.weights, trace.born)
     if trace.born is not None:
         return _born(trace.born)
+    unread = f"; {_unread(trace.weights)}" if trace.weights else ""
     if trace.found is Found.FAILURE:
-        return f"no number was bad before it failed{_limits(trace)}"
-    return f"nothing failed, and every number that was seen was finite{_limits(trace)}"
+        return f"no number was bad before it failed{_limits(trace)}{unread}"
+    return f"nothing failed, and every number that was seen was finite{_limits(trace)}{unread}"
 
 
 def lines(trace: Trace) -> Iterator[str]:
@@ -68,8 +69,16 @@ def _brought(weights: tuple[BadWeight, ...], born: Birth | None) -> str:
     else:
         name, where = f"{first.module}.{first.parameter}", ""
     more = f" and {len(weights) - 1} others" if weights[1:] else ""
-    reached = f": it comes out of {named(born)}, {moment(born)}" if born is not None else "; no output was bad"
+    reached = (
+        f": it comes out of {named(born)}, {moment(born)}" if born is not None else "; where it comes out was not seen"
+    )
     return f"{bad(first)} in the weight {name}{more}{where}{reached}"
+
+
+def _unread(weights: tuple[BadWeight, ...]) -> str:
+    first = weights[0].tensor or f"{weights[0].module}.{weights[0].parameter}"
+    more = f" and {len(weights) - 1} more" if weights[1:] else ""
+    return f"what is not finite in {first}{more} came out of no module"
 
 
 def bad(weight: BadWeight) -> str:

@@ -20,6 +20,7 @@ from tests.support.traced import (
 )
 
 from ruleout.model.trace import BadWeight, Phase, TensorStats
+from ruleout.model.traced import Found
 from ruleout.numerics.conclusion import Concluded, concluded, explains
 
 STATS = TensorStats("weight", (2, 4), "float32", nan=1)
@@ -114,10 +115,20 @@ def test_a_weight_elsewhere_does_not_explain_a_birth_and_is_told_all_the_same(tm
     assert len(found.weights) == 1
 
 
-def test_a_bad_weight_that_reached_nothing_is_told_as_that(tmp_path: Path) -> None:
+def test_a_bad_weight_that_came_out_nowhere_explains_a_failure_of_numbers_and_nothing_else(tmp_path: Path) -> None:
     found = of(tmp_path, checkpoint("model.layers.2.mlp.experts.7.down_proj.weight"))
-    assert found.brought
-    assert found.born is None
+    assert (found.brought, found.born) == (False, None)
+    assert found.found(failed=True, of_numbers=True) is Found.WEIGHTS
+    assert found.found(failed=True, of_numbers=False) is Found.FAILURE
+    assert found.found(failed=False, of_numbers=False) is Found.NOTHING, "there are weights that nobody reads"
+    infinite = of(tmp_path / "inf", checkpoint(nan=0, inf=3))
+    assert infinite.found(failed=True, of_numbers=True) is Found.FAILURE
+
+
+def test_what_was_found_goes_by_the_birth(tmp_path: Path) -> None:
+    assert of(tmp_path / "a", born()).found(True, True) is Found.MODULE
+    assert of(tmp_path / "b", born(), operation()).found(False, False) is Found.OPERATION
+    assert of(tmp_path / "c", checkpoint(), born()).found(True, True) is Found.WEIGHTS
 
 
 def test_a_buffer_that_is_computed_is_no_weight_that_brought_it_along(tmp_path: Path) -> None:
