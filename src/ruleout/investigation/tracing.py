@@ -18,6 +18,7 @@ from ruleout.investigation.tracing_eager import Eager, eager
 from ruleout.investigation.tracing_error import engine_error, of_numbers
 from ruleout.investigation.tracing_launch import CACHE, Launched, Tracer, clear, launch
 from ruleout.investigation.tracing_reach import refuse_unreachable, why_unheard
+from ruleout.investigation.tracing_replay import replay
 from ruleout.model import Case, FailureClass, MissingError, Mode
 from ruleout.model.traced import Effect, Presence, Trace, TraceLaunch
 from ruleout.numerics.conclusion import Concluded, concluded
@@ -153,7 +154,9 @@ class _Tracing:
         best = max(self.looks, key=_tells)  # of those that tell as much, the first
         born, weights = best.concluded.born, best.concluded.weights
         if born is not None and born.tensors:
-            born = replace(born, tensors=os.path.relpath(born.tensors, self.folder))
+            script = replay(best.concluded.operation, self.folder / "replay")
+            tensors = Path(born.tensors) if script is None else script.with_suffix(".safetensors")
+            born = replace(born, tensors=self._named(tensors), replay=self._named(script) if script else "")
         failures = [look.launched.run.failure for look in self.looks if look.launched.run.failure is not None]
         errors = [error for look in self.looks if (error := engine_error(look.launched, self.folder)) is not None]
         found = best.concluded.found(bool(failures), any(of_numbers(failure) for failure in failures))
@@ -173,5 +176,8 @@ class _Tracing:
     def _launch(self, look: _Look) -> TraceLaunch:
         launched = look.launched
         command = self.engine.launch(launched.case, launched.case.baseline).argv
-        log, records = (str(path.relative_to(self.folder)) for path in (launched.log, launched.records))
+        log, records = self._named(launched.log), self._named(launched.records)
         return TraceLaunch(command, log, records, round(launched.run.minutes, 4))
+
+    def _named(self, path: Path) -> str:
+        return os.path.relpath(path, self.folder)

@@ -15,6 +15,7 @@ from ruleout.investigation.folder import write_whole
 from ruleout.investigation.tracing_eager import eager
 from ruleout.investigation.tracing_error import of_numbers
 from ruleout.investigation.tracing_reach import why_unheard
+from ruleout.investigation.tracing_replay import replay
 from ruleout.model import (
     PRESENT,
     Case,
@@ -72,7 +73,9 @@ def traced(case: Case, instruments: Configuration, outcome: Outcome, spool: Path
     failure = outcome.failure
     kind = found.found(failure is not None, failure is not None and of_numbers(failure))
     answer = Trace(kind, found.born, found.weights, handshakes=found.handshakes, coverage=found.coverage)
-    write_whole(spool / FILE, "".join(f"{line}\n" for line in lines(answer)))
+    script = replay(found.operation, spool / FOLDER)
+    alone = [f"runs the operation alone: {script.name}"] if script is not None else []
+    write_whole(spool / FILE, "".join(f"{line}\n" for line in (*lines(answer), *alone)))
     component, weight = speaks_for(kind, found.born)
     text = told(answer)
     change = {name: "" if level == PRESENT else level for name, level in instruments.items() if name != MODE}
