@@ -27,6 +27,7 @@ from ruleout.model import (
     Installation,
     Observation,
     Outcome,
+    OutcomeKind,
     Trial,
     arguments,
 )
@@ -67,10 +68,15 @@ def traced(case: Case, instruments: Configuration, outcome: Outcome, spool: Path
 
     Raises MissingError when there is no room for them.
     """
+    if outcome.kind is OutcomeKind.UNRESOLVED:
+        return Observation(f"not traced: {outcome.reason}")
     found = concluded(records_folder(spool))
+    change = {name: "" if level == PRESENT else level for name, level in instruments.items() if name != MODE}
+    failure = outcome.failure
+    if outcome.kind is OutcomeKind.OTHER and found.born is None and failure is not None and change:
+        return Observation(f"observer effect: with {arguments.told(change)} it fails otherwise: {failure.message}")
     if not found.called:
         return Observation(f"not traced: {why_unheard(case, found.pythons)[0]}")
-    failure = outcome.failure
     kind = found.found(failure is not None, failure is not None and of_numbers(failure))
     answer = Trace(kind, found.born, found.weights, handshakes=found.handshakes, coverage=found.coverage)
     script = replay(found.operation, spool / FOLDER)
@@ -78,7 +84,6 @@ def traced(case: Case, instruments: Configuration, outcome: Outcome, spool: Path
     write_whole(spool / FILE, "".join(f"{line}\n" for line in (*lines(answer), *alone)))
     component, weight = speaks_for(kind, found.born)
     text = told(answer)
-    change = {name: "" if level == PRESENT else level for name, level in instruments.items() if name != MODE}
     if kind is Found.NOTHING and change:
         text = f"observer effect: with {arguments.told(change)} the failure did not show, and all was finite"
         component, weight = Component.CUDA_GRAPH, _GRAPHS
