@@ -173,19 +173,21 @@ def test_a_model_that_is_well_is_found_so(engines: Engines) -> None:
 
 def test_an_investigation_traces_a_failure_of_numbers_once_and_suspects_by_it(engines: Engines) -> None:
     serve = str(engines.made("transformers-5.2.0").script("transformers"))
-    rope = {"rope_theta": 0.0, "rope_type": "default"}
-    model = with_config(engines.model("glm-tiny", "glm"), rope_parameters=rope)
-    command = [serve, "serve", "--force-model", str(model)]
-    done = engines.workshop.run("investigate", "--json", "--budget-trials", "3", "--", *command, seconds=PATIENCE_S)
+    model = with_nan(engines.model("llama-tiny", "llama"), f"{NAN}.weight", 7)
+    words = ["--budget-trials", "2", "--", serve, "serve", "--force-model", str(model)]
+    done = engines.workshop.run("investigate", "--json", *words, seconds=PATIENCE_S)
     baseline, traced, *others = done.document["trials"]
     assert "instruments" not in baseline
     assert traced["instruments"] == {"RULEOUT_TRACE_MODE": "watch"}
     assert not any("instruments" in trial for trial in others)
     seen = traced["observed"][0]
-    assert seen["text"].startswith("NaN born in model.rotary_emb (GlmMoeDsaRotaryEmbedding)")
-    assert seen["component"] == "rope_config"
-    findings = (engines.workshop.investigation("transformers-glm") / "FINDINGS.md").read_text()
-    assert f"- Watched: {seen['text']} (trials/{traced['id']:04d}/evidence/trace.txt:1)" in findings
+    assert seen["text"].startswith(f"1 NaN in the weight {NAN}.weight")
+    assert seen["component"] == "weights/checkpoint"
+    folder = engines.workshop.investigation("transformers-llama")
+    findings = (folder / "FINDINGS.md").read_text()
+    assert f"- Watched: {seen['text']} (trials/0002/evidence/trace.txt:1)" in findings
+    assert (folder / "trials" / "0002" / "evidence" / "trace.txt").read_text().startswith(seen["text"])
     status = engines.workshop.run("status")
-    assert "NaN born in model.rotary_emb" in " ".join(status.out.split())
+    assert f"1 NaN in the weight {NAN}.weight" in " ".join(status.out.split())
+    assert done.document["elsewhere"]["component"] == "weights/checkpoint"
     assert done.document["status"] != "isolated", "a trace confirms nothing"
