@@ -44,7 +44,7 @@ BIRTHS, OPERATIONS, WEIGHTS, ERRORS = 64, 16, 64, 20  # how many records of a ki
 CANDIDATES = 16  # births in one call of the model whose arguments are kept until it is known whether they matter
 KEPT_BYTES = 64 << 20  # of the arguments of one operation; more are not kept
 CHUNK = 1 << 22  # elements that are looked at together where a copy of them has to be made
-COVERAGE_S, COVERAGE_MOST_S = 1.0, 60.0  # between two records of coverage: doubles from the first to the second
+COVERAGE_S, COVERAGE_MOST_S = 0.25, 60.0  # between two records of coverage: doubles from the first to the second
 RECENT = 8  # outputs that are remembered, to tell apart who changed one in place
 MASK_VALUE = -1e4  # what people add to hide a position is at most this, and no activation's business
 FRAMES = 8  # of the caller's stack, the innermost
@@ -1078,8 +1078,8 @@ class Tracer:
         self.steps: dict[str, int] = {}
         self.skipped: dict[str, int] = {}
         self.compiled: set[str] = set()
-        self.files = 0
         self.operations = 0
+        self.ended = 0  # the process whose end was told
         self.schemas: dict[Any, Traits] = {}
         self.next_coverage, self.between = 0.0, COVERAGE_S
 
@@ -1237,6 +1237,8 @@ class Tracer:
 
     def first_call(self, seen: Seen, module: Any) -> None:
         """A module is called from outside for the first time: what it is, and whether its weights are good."""
+        if not any(each.root for each in self.names.known.values()):
+            self.end_with_process()
         seen.root = True
         seen.on_cpu = all(weight.is_cpu for weight in itertools.chain(module.parameters(), module.buffers()))
         count = sum(weight.numel() for weight in module.parameters())
@@ -1348,10 +1350,18 @@ class Tracer:
             armed=self.armed_calls,
         )
 
+    def end_with_process(self) -> None:
+        """Has the last records written at the end: what multiprocessing starts ends in a way of its own."""
+        from multiprocessing import util
+
+        util.Finalize(None, self.end, exitpriority=0)
+
     def end(self) -> None:
         """The process ends by itself."""
-        self.cover()
-        self.records.write("end")
+        if self.ended != os.getpid():
+            self.ended = os.getpid()
+            self.cover()
+            self.records.write("end")
 
     def traits(self, func: Any) -> Traits:
         """Of an operation, looked up once."""

@@ -41,6 +41,7 @@ def test_processes_that_a_process_starts_are_traced_too(tracing: Tracing, tmp_pa
     assert len(found) == 1
     assert found[0].pid != traced.processes[0].pid
     assert found[0].hooks
+    assert found[0].ended
     assert [(each.module, each.op) for each in found[0].operations] == [("layers.1", "aten.div.Tensor")]
     assert found[0].coverage.modules["layers.2.down"] == 2
 
