@@ -44,7 +44,7 @@ BIRTHS, OPERATIONS, WEIGHTS, ERRORS = 64, 16, 64, 20  # how many records of a ki
 CANDIDATES = 16  # births in one call of the model whose arguments are kept until it is known whether they matter
 KEPT_BYTES = 64 << 20  # of the arguments of one operation; more are not kept
 CHUNK = 1 << 22  # elements that are looked at together where a copy of them has to be made
-COVERAGE_S, COVERAGE_MOST_S = 1.0, 60.0  # between two records of coverage: doubles from the first to the second
+COVERAGE_S, COVERAGE_MOST_S = 0.25, 60.0  # between two records of coverage: doubles from the first to the second
 RECENT = 8  # outputs that are remembered, to tell apart who changed one in place
 MASK_VALUE = -1e4  # what people add to hide a position is at most this, and no activation's business
 FRAMES = 8  # of the caller's stack, the innermost
@@ -471,7 +471,8 @@ def phase_of(args: Any, kwargs: Json) -> str:
         return "decode" if tokens.shape[0] == 1 else "unknown"
     if tokens.dim() > 1 and tokens.shape[1] > 1:
         return "prefill"
-    return "decode" if _cached(kwargs.get("past_key_values")) else "prefill"
+    caches = [kwargs.get(name) for name in ("past_key_values", "past_key_value", "cache", "cache_params")]
+    return "decode" if any(_cached(each) for each in caches) else "prefill"
 
 
 def _longest_query(kwargs: Json) -> Optional[int]:
@@ -950,7 +951,7 @@ def modules_running() -> Iterator[tuple[Any, Any, Any]]:
     """The modules that run in this thread with what they were called with, the innermost first: the stack tells."""
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in WRAPPERS:
+        if frame.f_code is WRAPPER:  # by identity: code that a compiler made may not even be hashable
             told = frame.f_locals
             yield told["module"], told["args"], told["kwargs"]
         frame = frame.f_back
@@ -1077,8 +1078,8 @@ class Tracer:
         self.steps: dict[str, int] = {}
         self.skipped: dict[str, int] = {}
         self.compiled: set[str] = set()
-        self.files = 0
         self.operations = 0
+        self.ended = 0  # the process whose end was told
         self.schemas: dict[Any, Traits] = {}
         self.next_coverage, self.between = 0.0, COVERAGE_S
 
@@ -1139,7 +1140,7 @@ class Tracer:
 
     def compiler_arrived(self, module: Any) -> None:
         """torch's compiler leaves these frames of ours alone, and looks at what they call as ever."""
-        for code in [Call.output.__code__, Call.look.__code__, Tracer.outermost.__code__, *WRAPPERS]:
+        for code in [Call.output.__code__, Call.look.__code__, Tracer.outermost.__code__, WRAPPER]:
             module.skip_code(code)
 
     # A call of the model
@@ -1236,6 +1237,8 @@ class Tracer:
 
     def first_call(self, seen: Seen, module: Any) -> None:
         """A module is called from outside for the first time: what it is, and whether its weights are good."""
+        if not any(each.root for each in self.names.known.values()):
+            self.end_with_process()
         seen.root = True
         seen.on_cpu = all(weight.is_cpu for weight in itertools.chain(module.parameters(), module.buffers()))
         count = sum(weight.numel() for weight in module.parameters())
@@ -1347,10 +1350,18 @@ class Tracer:
             armed=self.armed_calls,
         )
 
+    def end_with_process(self) -> None:
+        """Has the last records written at the end: what multiprocessing starts ends in a way of its own."""
+        from multiprocessing import util
+
+        util.Finalize(None, self.end, exitpriority=0)
+
     def end(self) -> None:
         """The process ends by itself."""
-        self.cover()
-        self.records.write("end")
+        if self.ended != os.getpid():
+            self.ended = os.getpid()
+            self.cover()
+            self.records.write("end")
 
     def traits(self, func: Any) -> Traits:
         """Of an operation, looked up once."""
@@ -1367,7 +1378,7 @@ OUTSIDE = "read from memory that was bad before this call of the model: a cache,
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
 SUM: Any = None  # torch.sum and torch.Tensor, once they are there
 TENSOR: Any = None
-WRAPPERS: set[Any] = set()
+WRAPPER: Any = None  # the code of our `Module.__call__`, by which its frames are known
 
 
 def prepare() -> None:
@@ -1386,6 +1397,7 @@ def _capturing() -> bool:
 
 def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any]:
     """`Module.__call__` with eyes. It runs as often as the engine's own, so its usual way is kept short."""
+    global WRAPPER
     here, known = tracer.here, tracer.names.known
 
     def call(module: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -1413,7 +1425,7 @@ def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any
             tracer.records.error(trouble, "looking at the output of %s" % type(module).__name__)
         return out
 
-    WRAPPERS.add(call.__code__)
+    WRAPPER = call.__code__
     return call
 
 
