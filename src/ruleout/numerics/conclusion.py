@@ -63,8 +63,11 @@ def conclude(told: Sequence[TracedProcess], launch: int = 1) -> Concluded:
     """The conclusion from what each process told."""
     weights = _merged([weight for process in told for weight in process.weights])
     born, operation = _first(told, launch)
-    own = [weight for weight in weights if born is not None and explains(weight, born.module)]
-    if born is not None and own and not born.parameter:
+    compiled = {path for process in told for path in process.coverage.compiled}
+    if born is not None and not born.operation and any(_below(path, born.module) for path in compiled):
+        born = replace(born, hidden=True)
+    own = [weight for weight in weights if born is not None and _accounts(weight, born)]
+    if born is not None and own and not (born.parameter or born.hidden):
         born = replace(born, parameter=own[0].parameter or own[0].tensor.rpartition(".")[2])
     brought = any(not weight.computed for weight in own)
     return Concluded(
@@ -94,6 +97,16 @@ def explains(weight: BadWeight, module: str) -> bool:
         if fused and _stem(there[-1]) in _stem(here[-1]):
             return True
     return False
+
+
+def _accounts(weight: BadWeight, born: Birth) -> bool:
+    """Whether a bad weight accounts for a birth; for one of which only the outside was seen, any inside of it does."""
+    inside = born.hidden and not weight.computed and _below(weight.tensor or weight.module, born.module)
+    return inside or explains(weight, born.module)
+
+
+def _below(path: str, module: str) -> bool:
+    return module == "" or path == module or path.startswith(f"{module}.")
 
 
 def _below_root(path: str) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ def _born(born: Birth) -> str:
     came = f"; it came from another rank through {born.collective}" if born.collective else ""
     came = came or ("; it came with the inputs of the model, from the rank before" if born.outside else "")
     unsure = "" if born.exact else ", or in its parent's code just before it"
+    unsure = ", or anywhere inside of it, where compiled code hides its modules" if born.hidden else unsure
     buffer = f"; its buffer {born.parameter} was not finite before the first call" if born.parameter else ""
     what = _NUMBERS.get(born.non_finite, born.non_finite)
     return f"{what} born in {named(born)}{by}, {moment(born)}{rank}{unsure}{came}{buffer}"

@@ -172,6 +172,19 @@ def test_what_graphs_and_compiled_code_hide_is_told(tmp_path: Path) -> None:
     assert found.skipped == {"compiling": 4}
 
 
+def test_of_compiled_code_any_bad_weight_inside_explains_what_comes_out(tmp_path: Path) -> None:
+    outermost = born("", **{"class": "LlamaForCausalLM"})
+    found = concluded(write(tmp_path / "a", HELLO, HOOKS, checkpoint(), outermost, coverage(compiled=["model"])))
+    assert found.brought
+    assert found.born is not None
+    assert (found.born.hidden, found.born.explained) == (True, True)
+    without = concluded(write(tmp_path / "b", HELLO, HOOKS, outermost, coverage(compiled=["model"])))
+    assert without.born is not None
+    assert (without.brought, without.born.hidden, without.born.explained) == (False, True, True)
+    seen = concluded(write(tmp_path / "c", HELLO, HOOKS, checkpoint(), outermost, coverage()))
+    assert not seen.brought, "its modules were seen, and none of them gave a bad number"
+
+
 def test_processes_without_torch_are_counted_and_shake_no_hands(tmp_path: Path) -> None:
     found = concluded(write(tmp_path, HELLO))
     assert (found.handshakes, found.pythons, found.called) == ((), 1, False)
