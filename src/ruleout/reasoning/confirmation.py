@@ -97,8 +97,7 @@ class Confirmer:
         if len(surprises):
             yield Missing(surprises, "again: it was clean, which the likeliest story does not explain")
         if not self.causes and (lacking := self.coverage.seldom_in_full()):
-            rows = self.coverage.rows_full(lacking)
-            share = sum(((rows[:, f] == level) / len(lacking) for f, level in lacking), np.zeros(len(rows)))
+            rows, share = self.coverage.rows_full(lacking)
             yield Missing(rows, "elsewhere: everything moved at once, to levels that were not", share)
         if not self.causes and self.coverage.never_apart():
             yield Missing(self.coverage.rows_apart(), "elsewhere: factors moved apart that were only moved together")

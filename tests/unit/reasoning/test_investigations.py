@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -316,3 +317,35 @@ def test_a_configuration_is_not_run_twenty_times_for_nothing() -> None:
 def test_elsewhere_is_not_concluded_while_a_level_was_never_run_by_itself() -> None:
     found = done((1, 1), 120)
     assert found.verdict.status is not VerdictStatus.ELSEWHERE
+
+
+MANY = factor("runner", *(f"r{i}" for i in range(7)))
+SIZES = (3, 2, 6, 4, 6, 3, 3, 5, 2, 4, 3, 3, 2, 5, 2)
+MANY_LEVELS = case_of(MANY, *(factor(f"f{n}", *(f"l{i}" for i in range(size))) for n, size in enumerate(SIZES)))
+HIDING: tuple[tuple[Mapping[str, str], ...], ...] = ((), ({"f7": "l1"},), ({"f2": "l2"}, {"f5": "l1", "f4": "l3"}))
+WAYS_OUT = ((1, 2), (3, 1), (6, 0))
+
+
+@cache
+def only_way_out(level: int, masks: int) -> Investigated:
+    """Every level of one factor of seven carries the fault but one."""
+    carries = frozenset(MANY.levels) - {MANY.levels[level]}
+    return investigated(FakeDeployment(MANY_LEVELS, [{"runner": carries}], HIDING[masks]))
+
+
+@pytest.mark.parametrize(("level", "masks"), WAYS_OUT)
+def test_the_only_level_that_is_a_way_out_is_found_wherever_it_is(level: int, masks: int) -> None:
+    found = only_way_out(level, masks)
+    assert said(found) == [["runner"]]
+    assert len(found.trials) <= 26
+
+
+@pytest.mark.parametrize(("level", "masks"), WAYS_OUT)
+def test_a_trial_of_everything_moved_brings_a_level_that_never_ran_or_moves_everything(level: int, masks: int) -> None:
+    base, ran = MANY_LEVELS.baseline, set[tuple[str, str]]()
+    for trial in only_way_out(level, masks).trials:
+        change = set(trial.configuration.difference(base).items())
+        if trial.purpose.startswith("elsewhere: everything"):
+            assert change - ran or len(change) >= len(MANY_LEVELS.factors) - 1, trial
+        if trial.outcome is not None and trial.outcome.informative:
+            ran |= change
