@@ -7,25 +7,22 @@ there is nothing left to learn from it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ruleout.engines import Engine, Request
+from ruleout.engines import Engine
 from ruleout.investigation.folder import require_room
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import LOG, Run, read_run
+from ruleout.investigation.tracing_watch import Enough, Watch
 from ruleout.model import Case, MissingError, UsageError
-from ruleout.numerics.conclusion import concluded
 from ruleout.numerics.starting import TraceMode, carry, records_folder
 from ruleout.runners.base import Event, Runner, read_events
 
 CACHE = "vllm-cache"
-BORN = frozenset({"born", "operation"})
-"""Kinds of records that ask for a second look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +80,6 @@ class Tracer:
         return replace(case, env={**case.env, **variables})
 
 
-class _Enough(Exception):  # noqa: N818 - no error: nothing is left to learn from this launch
-    pass
-
-
 def launch(
     case: Case,
     engine: Engine,
@@ -108,10 +101,10 @@ def launch(
     require_room(spool)
     prepared = prepare(case, engine, case.baseline, number, spool, cwd)
     prepared = _asked_again(prepared)
-    watch = _Watch(records_folder(spool), usual, tracer.record, prepared.requests, on_event)
+    watch = Watch(records_folder(spool), usual, tracer.record, prepared.requests, on_event)
     try:
         events = prepared.run(runner, watch)
-    except _Enough:
+    except Enough:
         events = prepared.events = _ended_by_us(read_events(spool / "events.jsonl"))
     if prepared.refused:
         shutil.rmtree(spool, ignore_errors=True)
@@ -138,70 +131,6 @@ def _asked_again(prepared: Prepared) -> Prepared:
 def _ended_by_us(events: Sequence[Event]) -> list[Event]:
     """The events of a launch that was ended since nothing was left to learn: to its reader, it was done."""
     return [{**event, "reason": "done", "detail": ""} if event["kind"] == "end" else event for event in events]
-
-
-class _Watch:
-    """Hears what the agent reports, and ends the launch when the records hold all that it can tell."""
-
-    def __init__(
-        self, records: Path, usual: int, record: bool, requests: Sequence[Request], on_event: Callable[[Event], None]
-    ) -> None:
-        self.following, self.usual, self.record, self.on_event = Following(records), usual, record, on_event
-        self.open = {request.step: request.requests for request in requests}
-        self.last = 0
-        self.enough = False
-
-    def __call__(self, event: Event) -> None:
-        self.on_event(event)
-        step = event.get("step")
-        if event["kind"] != "probe" or not isinstance(step, int) or step not in self.open:
-            return
-        self.open[step] -= 1
-        if self.open[step]:
-            return
-        self.last = step
-        kinds = self.following.kinds()
-        if "hooks" not in kinds or self._all_is_told(kinds, step):
-            self.enough = True
-            raise _Enough
-
-    def _all_is_told(self, kinds: frozenset[str], step: int) -> bool:
-        if self.record and step < self.usual:  # who records wants each request at least once
-            return False
-        if not kinds & BORN:
-            return step == self.usual
-        found = concluded(self.following.folder)
-        return found.born is not None and found.born.explained
-
-
-@dataclass
-class Following:
-    """Which kinds of records there are so far, read as they grow."""
-
-    folder: Path
-    _offsets: dict[Path, int] = field(default_factory=dict)
-    _kinds: set[str] = field(default_factory=set)
-
-    def kinds(self) -> frozenset[str]:
-        """All kinds but `call`, of which there may be millions."""
-        for path in self.folder.glob("*.jsonl"):
-            with path.open("rb") as lines:
-                lines.seek(self._offsets.get(path, 0))
-                for line in lines:
-                    if not line.endswith(b"\n"):
-                        break
-                    self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                    if b'"kind": "call"' not in line[:200]:
-                        self._kinds.add(_kind(line))
-        return frozenset(self._kinds - {""})
-
-
-def _kind(line: bytes) -> str:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return ""
-    return str(record.get("kind", "")) if isinstance(record, dict) else ""
 
 
 def clear(launched: Launched) -> None:

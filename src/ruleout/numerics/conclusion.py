@@ -1,23 +1,20 @@
 """What the records of all processes come to: the first birth, and whether a weight brought it along.
 
 The clock is the machine's, so births of several processes have an order, and the first is the one; what follows from it
-is no birth of its own. A weight that was seen to be bad while it was read explains a birth in its module even where the
-engine has fused or repacked it since.
+is no birth of its own.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.model.trace import BadWeight, ModuleBirth, OperationBirth, TracedProcess
 from ruleout.model.traced import Birth, Found, Handshake, TraceCoverage
 from ruleout.numerics.records import processes
-
-_NUMBER = re.compile(r"\d+")
+from ruleout.numerics.weights import accounts, below, merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,12 @@ def concluded(records: Path, launch: int = 1) -> Concluded:
 
 def conclude(told: Sequence[TracedProcess], launch: int = 1) -> Concluded:
     """The conclusion from what each process told."""
-    weights = _merged([weight for process in told for weight in process.weights])
+    weights = merged([weight for process in told for weight in process.weights])
     born, operation = _first(told, launch)
     compiled = {path for process in told for path in process.coverage.compiled}
-    if born is not None and not born.operation and any(_below(path, born.module) for path in compiled):
+    if born is not None and not born.operation and any(below(path, born.module) for path in compiled):
         born = replace(born, hidden=True)
-    own = [weight for weight in weights if born is not None and _accounts(weight, born)]
+    own = [weight for weight in weights if born is not None and accounts(weight, born)]
     if born is not None and own and not (born.parameter or born.hidden):
         born = replace(born, parameter=own[0].parameter or own[0].tensor.rpartition(".")[2])
     brought = any(not weight.computed for weight in own)
@@ -80,58 +77,6 @@ def conclude(told: Sequence[TracedProcess], launch: int = 1) -> Concluded:
         sum(not p.hooks for p in told),
         any(p.models or p.coverage.modules for p in told),
     )
-
-
-def explains(weight: BadWeight, module: str) -> bool:
-    """Whether a bad weight is one of the module's, whatever the engine has made of its name.
-
-    A checkpoint names `layers.2.self_attn.q_proj.weight` what an engine computes in `layers.2.self_attn.qkv_proj`, and
-    stores the experts apart that a model has in one module.
-    """
-    names = [weight.module] if weight.module else [weight.tensor.rpartition(".")[0]]
-    here = _below_root(module)
-    for there in map(_below_root, names):
-        if here == there or (len(here) > 2 and there[: len(here)] == here):
-            return True
-        fused = len(here) == len(there) and here[:-1] == there[:-1] and len(here) > 1
-        if fused and _stem(there[-1]) in _stem(here[-1]):
-            return True
-    return False
-
-
-def _accounts(weight: BadWeight, born: Birth) -> bool:
-    """Whether a bad weight accounts for a birth; for one of which only the outside was seen, any inside of it does."""
-    inside = born.hidden and not weight.computed and _below(weight.tensor or weight.module, born.module)
-    return inside or explains(weight, born.module)
-
-
-def _below(path: str, module: str) -> bool:
-    return module == "" or path == module or path.startswith(f"{module}.")
-
-
-def _below_root(path: str) -> tuple[str, ...]:
-    """The path from the list of layers on, since engines give the model itself different names; else its last name."""
-    names = path.split(".")
-    first = next((at for at, name in enumerate(names) if _NUMBER.fullmatch(name)), None)
-    return tuple(names[max(0, first - 1) :]) if first is not None else tuple(names[-1:])
-
-
-def _stem(name: str) -> str:
-    return name.removesuffix("_proj")
-
-
-def _merged(weights: Iterable[BadWeight]) -> tuple[BadWeight, ...]:
-    """Each weight once: what was seen of it while it was read, and what was found in the model."""
-    found: dict[str, BadWeight] = {}
-    for weight in sorted(weights, key=lambda one: not one.tensor):
-        name = weight.tensor or f"{weight.module}.{weight.parameter}"
-        key = next((known for known in found if ".".join(_below_root(known)) == ".".join(_below_root(name))), name)
-        before = found.get(key)
-        if before is None:
-            found[key] = weight
-        elif weight.module and not before.module:
-            found[key] = replace(before, module=weight.module, parameter=weight.parameter, buffer=weight.buffer)
-    return tuple(found.values())
 
 
 # -- the birth -------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from tests.support.traced import (
 
 from ruleout.model.trace import BadWeight, Phase, TensorStats
 from ruleout.model.traced import Found
-from ruleout.numerics.conclusion import Concluded, concluded, explains
+from ruleout.numerics.conclusion import Concluded, concluded
+from ruleout.numerics.weights import explains
 
 STATS = TensorStats("weight", (2, 4), "float32", nan=1)
 
