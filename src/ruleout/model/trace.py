@@ -97,6 +97,7 @@ class ModuleBirth:
         inputs, outputs: their numbers; empty where only sums were kept (on accelerators, where looking costs time).
         parameters: those of its own that are not finite: then the weights brought it along.
         exact: inputs were looked at, so it is this module; otherwise it may be code of its parent just before it.
+        outside: it came with the inputs of the whole model: from the rank that computes the layers before.
         collective: it came from another rank, with the collective operation that this names; empty otherwise.
     """
 
@@ -108,6 +109,7 @@ class ModuleBirth:
     outputs: tuple[TensorStats, ...] = ()
     parameters: tuple[TensorStats, ...] = ()
     exact: bool = True
+    outside: bool = False
     collective: str = ""
 
 
@@ -147,7 +149,7 @@ class BadWeight:
     Attributes:
         file, tensor: where it was read from; empty where it was found in the model.
         module, parameter: where it was found in the model; empty where it was seen while it was read.
-        buffer: it is not a parameter.
+        buffer: it is not a parameter; `computed`: and no checkpoint has it, so that the code made it.
     """
 
     stats: TensorStats
@@ -156,6 +158,7 @@ class BadWeight:
     module: str = ""
     parameter: str = ""
     buffer: bool = False
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ def _birth(record: Record) -> ModuleBirth:
         _stats(record.get("outputs")),
         _stats(record.get("parameters")),
         record.get("exact", True),
+        record.get("outside", False),
         record.get("collective") or "",
     )
 
@@ -180,6 +181,7 @@ def _weight(record: Record) -> BadWeight:
         record.get("module", ""),
         record.get("parameter", ""),
         record.get("buffer", False),
+        record.get("computed", False),
     )
 
 

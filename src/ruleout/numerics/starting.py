@@ -1,8 +1,8 @@
 """How the tracer gets into an engine's processes without a change to its installation.
 
-Python imports a module named `sitecustomize` when it starts, from wherever it is found first: a folder that goes first on
-`PYTHONPATH` is enough, and every process that the engine starts inherits it. Options -I, -E and -S turn that off, and a
-command that sets its own `PYTHONPATH` loses it: such a process never says hello.
+Python imports a module named `sitecustomize` when it starts, from wherever it is found first: a folder that goes first
+on `PYTHONPATH` is enough, and every process that the engine starts inherits it. Options -I, -E and -S turn that off,
+and a command that sets its own `PYTHONPATH` loses it: such a process never says hello.
 """
 
 from __future__ import annotations
