@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from ruleout.model import Case, MissingError, UsageError
 from ruleout.store import DATABASE
 
 HOME = "ruleout"
+TRACES = "traces"
+"""Below an investigation's folder: traces of its command, which may be there before it begins."""
 LEAST_ROOM = 8 << 20
 """Bytes that have to be free before a trial is launched."""
 NO_ROOM = 64 << 10
@@ -50,7 +53,7 @@ class Folder:
 
     def create(self) -> None:
         """Make it. Raises UsageError when it is there already, MissingError when it cannot be made."""
-        if self.path.exists() and (self.exists or not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and (self.exists or not self.path.is_dir() or self._holds_more):
             raise UsageError(
                 f"{self.path} exists already",
                 "Go on with it by --resume, or give the case another name, or name another folder with --dir.",
@@ -61,6 +64,20 @@ class Folder:
             raise MissingError(
                 f"{self.path}: {problem.strerror}", "Name a folder that can be written with --dir."
             ) from None
+
+    @property
+    def _holds_more(self) -> bool:
+        return any(path.name != TRACES for path in self.path.iterdir())
+
+    def remove(self) -> None:
+        """Remove what an investigation left, but no traces, which were made before it."""
+        for path in list(self.path.iterdir()):
+            if path.is_dir() and path.name != TRACES:
+                shutil.rmtree(path, ignore_errors=True)
+            elif not path.is_dir():
+                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
 
     def set_aside(self) -> Path | None:
         """Rename it to the next free name; the new path, None when there was nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +80,7 @@ def investigate(
         except MissingError as problem:
             if resume or journal.trials:
                 raise
-            shutil.rmtree(folder.path, ignore_errors=True)  # nothing was learnt yet, and the case may have to change
+            folder.remove()  # nothing was learnt yet, and the case may have to change
             raise MissingError(problem.what, "Mend that, and start again.") from None
 
 

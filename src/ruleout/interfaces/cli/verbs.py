@@ -12,6 +12,7 @@ VERBS = {
     "audit": "ruleout.interfaces.cli.audit",
     "rules": "ruleout.interfaces.cli.rules",
     "investigate": "ruleout.interfaces.cli.investigate",
+    "trace": "ruleout.interfaces.cli.trace",
     "probe": "ruleout.interfaces.cli.probe",
     "check": "ruleout.interfaces.cli.check",
     "status": "ruleout.interfaces.cli.status",

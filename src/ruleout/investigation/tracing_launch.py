@@ -1,0 +1,202 @@
+"""One launch of a deployment with a tracer in its processes: the requests are sent, then sent again while they tell.
+
+What the first pass finds, it finds in the outputs of modules; only a second pass through the same module, by the same
+request in the same process, can name the operation. So all requests are sent twice, and the launch is ended as soon as
+there is nothing left to learn from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ruleout.engines import Engine, Request
+from ruleout.investigation.folder import require_room
+from ruleout.investigation.launching import Prepared, prepare
+from ruleout.investigation.run import LOG, Run, read_run
+from ruleout.model import Case, MissingError, UsageError
+from ruleout.numerics.starting import TraceMode, carry, records_folder
+from ruleout.runners.base import Event, Runner, read_events
+
+CACHE = "vllm-cache"
+BORN, NAMED = frozenset({"born", "weight", "checkpoint"}), frozenset({"operation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch that is over.
+
+    Attributes:
+        spool: its folder, with its log and its records.
+        case: as it was launched, the tracer's variables included.
+    """
+
+    spool: Path
+    case: Case
+    run: Run
+    events: tuple[Event, ...]
+    exit_code: int | None
+
+    @property
+    def log(self) -> Path:
+        """What it printed."""
+        return self.spool / LOG
+
+    @property
+    def records(self) -> Path:
+        """The folder of what the tracer wrote."""
+        return records_folder(self.spool)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracer:
+    """What is put into the processes of a launch.
+
+    Attributes:
+        record: statistics of every call are kept.
+        arm: the module whose operations are watched from the first call on, `*` for all; empty: where it is born.
+    """
+
+    record: bool = False
+    arm: str = ""
+
+    def on(self, case: Case, spool: Path) -> Case:
+        """The case with the tracer in its environment. What it had on PYTHONPATH stays there, behind the tracer.
+
+        Raises MissingError when its files cannot be written, UsageError when PYTHONPATH cannot name them.
+        """
+        if os.pathsep in str(spool):
+            raise UsageError(f"{spool}: PYTHONPATH cannot hold a folder with {os.pathsep!r}", "Name another by --dir.")
+        before = case.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        mode = TraceMode.RECORD if self.record else TraceMode.WATCH
+        try:
+            variables = carry(spool, mode, self.arm, path=before)
+        except OSError as problem:
+            raise MissingError(
+                f"{problem.filename or spool}: {problem.strerror}", "Make room, or name another folder with --dir."
+            ) from None
+        return replace(case, env={**case.env, **variables})
+
+
+class _Enough(Exception):  # noqa: N818 - no error: nothing is left to learn from this launch
+    pass
+
+
+def launch(
+    case: Case,
+    engine: Engine,
+    number: int,
+    spool: Path,
+    cwd: Path,
+    tracer: Tracer,
+    runner: Runner,
+    on_event: Callable[[Event], None],
+) -> Launched:
+    """Launch a case with a tracer, ask it, and ask it again.
+
+    Raises:
+        MissingError: it cannot be launched, or there is no room.
+        UsageError: the command cannot be handled.
+    """
+    usual = len(engine.requests(case, case.baseline))
+    case = tracer.on(case, spool)
+    require_room(spool)
+    prepared = prepare(case, engine, case.baseline, number, spool, cwd)
+    prepared = _asked_again(prepared)
+    watch = _Watch(records_folder(spool), usual, tracer.record, prepared.requests, on_event)
+    try:
+        events = prepared.run(runner, watch)
+    except _Enough:
+        events = prepared.events = _ended_by_us(read_events(spool / "events.jsonl"))
+    if prepared.refused:
+        shutil.rmtree(spool, ignore_errors=True)
+        raise MissingError(prepared.refused, "Then trace it again.")
+    asked = tuple(request for request in prepared.requests if request.step <= watch.last) if watch.enough else None
+    run = read_run(case, engine, prepared.requests if asked is None else asked, spool, events)
+    return Launched(spool, case, run, tuple(events), prepared.exit_code)
+
+
+def _asked_again(prepared: Prepared) -> Prepared:
+    """The trial with all of its requests twice."""
+    probes = prepared.document["probes"]
+    steps = len(probes)
+    again = [{**probe, "step": probe["step"] + steps, "name": f"{probe['name']}, again"} for probe in probes]
+    requests = [replace(one, step=one.step + steps, name=f"{one.name}, again") for one in prepared.requests]
+    return Prepared(
+        prepared.spool,
+        prepared.token,
+        (*prepared.requests, *requests),
+        {**prepared.document, "probes": [*probes, *again]},
+    )
+
+
+def _ended_by_us(events: Sequence[Event]) -> list[Event]:
+    """The events of a launch that was ended since nothing was left to learn: to its reader, it was done."""
+    return [{**event, "reason": "done", "detail": ""} if event["kind"] == "end" else event for event in events]
+
+
+class _Watch:
+    """Hears what the agent reports, and ends the launch when the records hold all that it can tell."""
+
+    def __init__(
+        self, records: Path, usual: int, record: bool, requests: Sequence[Request], on_event: Callable[[Event], None]
+    ) -> None:
+        self.following, self.usual, self.record, self.on_event = Following(records), usual, record, on_event
+        self.open = {request.step: request.requests for request in requests}
+        self.last = 0
+        self.enough = False
+
+    def __call__(self, event: Event) -> None:
+        self.on_event(event)
+        step = event.get("step")
+        if event["kind"] != "probe" or not isinstance(step, int) or step not in self.open:
+            return
+        self.open[step] -= 1
+        if self.open[step]:
+            return
+        self.last = step
+        kinds = self.following.kinds()
+        whole = not self.record or step >= self.usual  # who records wants each request at least once
+        nothing = step == self.usual and not kinds & BORN
+        if "hooks" not in kinds or (whole and kinds & NAMED) or nothing:
+            self.enough = True
+            raise _Enough
+
+
+@dataclass
+class Following:
+    """Which kinds of records there are so far, read as they grow."""
+
+    folder: Path
+    _offsets: dict[Path, int] = field(default_factory=dict)
+    _kinds: set[str] = field(default_factory=set)
+
+    def kinds(self) -> frozenset[str]:
+        """All kinds but `call`, of which there may be millions."""
+        for path in self.folder.glob("*.jsonl"):
+            with path.open("rb") as lines:
+                lines.seek(self._offsets.get(path, 0))
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._offsets[path] = self._offsets.get(path, 0) + len(line)
+                    if b'"kind": "call"' not in line[:200]:
+                        self._kinds.add(_kind(line))
+        return frozenset(self._kinds - {""})
+
+
+def _kind(line: bytes) -> str:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return ""
+    return str(record.get("kind", "")) if isinstance(record, dict) else ""
+
+
+def clear(launched: Launched) -> None:
+    """Remove what the launch needed and nobody reads: the engine's own cache of compiled code."""
+    shutil.rmtree(launched.spool / CACHE, ignore_errors=True)
