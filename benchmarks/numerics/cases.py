@@ -114,7 +114,11 @@ _NEEDS_HALF = ("vanishing",)
 def _case(seed: int, number: int, kind: str) -> Case:
     at = random.Random(f"{seed}/{kind}/{number}")
     family = at.choice(
-        SPARSE if kind in _NEEDS_A_ROUTER else DENSE if kind in _NEEDS_DENSE else ("qwen2",)
+        SPARSE
+        if kind in _NEEDS_A_ROUTER
+        else DENSE
+        if kind in _NEEDS_DENSE
+        else ("qwen2",)
         if kind == "sliding-window"
         else FAMILIES
     )

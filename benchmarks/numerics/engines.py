@@ -94,7 +94,13 @@ def run(name: str, instrument: str, cases: Sequence[Case], folder: Path, tell: A
     argv = [str(own), "-m", "benchmarks.numerics.inside.worker", instrument]
     with asked.open() as stdin, said.open("w") as stderr:
         process = subprocess.Popen(
-            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=ROOT, env=variables(instrument, folder)
+            argv,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            cwd=ROOT,
+            env=variables(instrument, folder),
         )
         for document in _documents(process):
             if "ranks" in document:

@@ -14,17 +14,24 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import nn
-from torch.nn import functional
-
 from benchmarks.numerics.cases import Case
 from benchmarks.numerics.inside import places
 from benchmarks.numerics.inside.places import AfterStep, DecodeOnly, Timing, Unfit
+from torch import nn
+from torch.nn import functional
 
 MATMUL = ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "_grouped_mm", "grouped_mm", "grouped_mm_fallback")
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
 KEPT = (
-    *EMPTY,"slice", "clone", "mul", "expand", "index_select", "bmm", "matmul", "_scaled_dot_product_*",
+    *EMPTY,
+    "slice",
+    "clone",
+    "mul",
+    "expand",
+    "index_select",
+    "bmm",
+    "matmul",
+    "_scaled_dot_product_*",
 )
 """For memory that outlives a call: its allocation, or the first operation that reads it."""
 
@@ -303,7 +310,9 @@ def nan_shard(ground: Ground) -> Planted:
 
 def _shared_out(ground: Ground, found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """With several ranks: what each has its own part of, before the parts are added up."""
-    return [one for one in found if one[0].endswith(("mlp.gate_proj", "mlp.up_proj"))] if ground.case.ranks > 1 else found
+    return (
+        [one for one in found if one[0].endswith(("mlp.gate_proj", "mlp.up_proj"))] if ground.case.ranks > 1 else found
+    )
 
 
 def _matters(name: str) -> bool:

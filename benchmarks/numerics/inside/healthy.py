@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
-from torch.nn import functional
-
 from benchmarks.numerics.cases import Case
 from benchmarks.numerics.inside import places
 from benchmarks.numerics.inside.models import VOCABULARY
 from benchmarks.numerics.inside.places import Timing
 from benchmarks.numerics.inside.serving import finite, padded, serve
+from torch import nn
+from torch.nn import functional
 
 Serve = Callable[[], list[bool]]
 

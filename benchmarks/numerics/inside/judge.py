@@ -12,10 +12,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from torch import nn
-
 from benchmarks.numerics.inside.faults import EMPTY, KEPT, Truth
 from benchmarks.numerics.inside.looking import Modules, Operations, all_finite, no_nan
+from torch import nn
 
 FILLING = ("masked_fill", "where", "full", "full_like", "fill", "scatter", "new_full", *EMPTY)
 """What makes infinities, or hands out what is in memory, on purpose."""

@@ -45,6 +45,10 @@ class Instrument:
 
     answer: Answer | None = None
 
+    @staticmethod
+    def load() -> None:
+        """Imports what it needs, once for all the processes that are forked later."""
+
     def start(self, model: nn.Module) -> None:
         """Begins to look."""
 

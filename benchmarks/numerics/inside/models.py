@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM
 
 VOCABULARY = 160
 SPREAD = 0.2
@@ -70,6 +70,12 @@ LARGE = {
 """Changes that make the Llama one of 55 million parameters."""
 
 
+def load_models() -> None:
+    """Imports the code of all families."""
+    for kind, _ in _OWN.values():
+        MODEL_FOR_CAUSAL_LM_MAPPING[type(AutoConfig.for_model(kind))]
+
+
 def configuration(family: str, sliding: bool = False, **changes: Any) -> Any:
     """The configuration of a family, with changes."""
     kind, own = _OWN[family]
@@ -83,9 +89,8 @@ def build(config: Any, seed: int, dtype: str, attention: str, experts: str = "gr
     """
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config, attn_implementation=attention).eval()
-    if experts == "eager":
-        config._experts_implementation = "eager"
-        model.config._experts_implementation = "eager"
+    if hasattr(model.config, "moe_intermediate_size"):
+        model.set_experts_implementation(experts)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weight in sorted(model.named_parameters()):

@@ -6,15 +6,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import nn
-
 from benchmarks.numerics.inside.looking import Answer, Instrument, Modules, Operations, all_finite, named, no_nan
+from torch import nn
 
 
 class Underflow(Instrument):
@@ -23,29 +21,34 @@ class Underflow(Instrument):
     def start(self, model: nn.Module) -> None:
         from transformers.debug_utils import DebugUnderflowOverflow
 
-        self._said = io.StringIO()
-        with contextlib.redirect_stdout(self._said):
-            self._debug = DebugUnderflowOverflow(model, max_frames_to_save=2)
-        self._raw = self._debug.forward_hook
+        self._said, self._model, self._at = io.StringIO(), model, 0.0
         self._quiet = contextlib.ExitStack()
         self._quiet.enter_context(contextlib.redirect_stdout(self._said))
+        self._debug = DebugUnderflowOverflow(model, max_frames_to_save=2)
+        dump = self._debug.dump_saved_frames
+
+        def dumped() -> None:
+            self._at = self._at or time.monotonic()
+            dump()
+
+        self._debug.dump_saved_frames = dumped
 
     def stop(self) -> None:
         self._quiet.close()
-        if not self._debug.detected_overflow:
-            return
-        report = self._said.getvalue().split("Detected inf/nan during", 1)[1].split("\n\n\n")[0]
-        titles = [line.split() for line in report.splitlines() if line.startswith(" ") and "***" not in line]
-        named_modules = [words[0] for words in titles if len(words) == 2]
-        module = named_modules[-1] if named_modules else ""
-        self.answer = Answer(module=module, at=0.0)
+        for module in self._model.modules():
+            for key, hook in list(module._forward_hooks.items()):
+                if hook == self._debug.forward_hook:
+                    del module._forward_hooks[key]
+        if self._debug.detected_overflow:
+            report = self._said.getvalue().split("Detected inf/nan during")[1]
+            titles = [line.split() for line in report.splitlines() if line.startswith(self._debug.prefix)]
+            self.answer = Answer([words[0] for words in titles if "***" not in words][-1], at=self._at)
 
 
 class PlainDispatch(Modules):
     """A dispatch mode over everything: the first operation that makes a bad number from good ones."""
 
-    def __init__(self, only_nan: bool = False) -> None:
-        self.only_nan = only_nan
+    only_nan = False
 
     def start(self, model: nn.Module) -> None:
         super().start(model)
@@ -61,8 +64,19 @@ class PlainDispatch(Modules):
             self.answer = Answer(self.running[-1], name, phase=self.phase, step=self.step)
 
 
+class PlainNan(PlainDispatch):
+    """The same, deaf to infinities: the first operation that makes a NaN from none."""
+
+    only_nan = True
+
+
 class Debugging(Instrument):
     """torch's DebugMode with its record of modules, and a hook that asks of every call whether its output is finite."""
+
+    @staticmethod
+    def load() -> None:
+        import torch.distributed.tensor
+        import torch.utils._debug_mode  # noqa: F401
 
     def start(self, model: nn.Module) -> None:
         from torch.utils._debug_mode import DebugMode
@@ -84,10 +98,14 @@ class Debugging(Instrument):
 class Probe(Instrument):
     """msprobe: statistics of every module and call into a file; the first entry whose output has a NaN or infinity."""
 
-    def start(self, model: nn.Module) -> None:
-        with contextlib.redirect_stdout(io.StringIO()):
-            from msprobe.pytorch import PrecisionDebugger
+    @staticmethod
+    def load() -> None:
+        import msprobe.pytorch  # noqa: F401
 
+    def start(self, model: nn.Module) -> None:
+        from msprobe.pytorch import PrecisionDebugger
+
+        with contextlib.redirect_stdout(io.StringIO()):
             self._folder = tempfile.TemporaryDirectory()
             self._model = model
             self._debugger = PrecisionDebugger(task="statistics", level="mix", dump_path=self._folder.name)
@@ -129,7 +147,7 @@ INSTRUMENTS: dict[str, Any] = {
     "DebugUnderflowOverflow": Underflow,
     "DebugMode": Debugging,
     "dispatch mode": PlainDispatch,
-    "dispatch mode, NaN only": lambda: PlainDispatch(only_nan=True),
+    "dispatch mode, NaN only": PlainNan,
     "msprobe": Probe,
 }
 """ruleout's own tracer is in the process already, so there is nothing to start."""

@@ -135,7 +135,9 @@ def empty_cache(model: Any, longest: int, block: int | None = None, layer: int =
         def update(self, keys: Any, values: Any, *given: Any, **named: Any) -> Any:
             if self.room is None:
                 self.lazy_initialization(keys, values)
-                self.room = [torch.empty(*new.shape[:2], longest, new.shape[3], dtype=new.dtype) for new in (keys, values)]
+                self.room = [
+                    torch.empty(*new.shape[:2], longest, new.shape[3], dtype=new.dtype) for new in (keys, values)
+                ]
             start, count = self.written, keys.shape[2]
             skip = 1 if block and self.number == layer and start and start % block == 0 else 0
             for room, new in zip(self.room, (keys, values), strict=True):

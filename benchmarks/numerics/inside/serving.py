@@ -11,7 +11,6 @@ import inspect
 from typing import Any
 
 import torch
-
 from benchmarks.numerics.cases import Request
 from benchmarks.numerics.inside.models import VOCABULARY
 

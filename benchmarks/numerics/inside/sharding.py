@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from benchmarks.numerics.inside.places import layers, replace
 from torch import nn
 from torch.nn import functional
-
-from benchmarks.numerics.inside.places import layers, replace
 
 
 def join(rank: int, ranks: int, meeting: str) -> None:

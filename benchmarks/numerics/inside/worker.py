@@ -23,11 +23,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before the import: nothing here needs the 
 
 import torch
 import transformers
-
 from benchmarks.numerics.cases import Case, case
 from benchmarks.numerics.inside import faults, healthy, places, sharding
 from benchmarks.numerics.inside.judge import Judge
-from benchmarks.numerics.inside.models import build, configuration
+from benchmarks.numerics.inside.looking import Instrument
+from benchmarks.numerics.inside.models import build, configuration, load_models
 from benchmarks.numerics.inside.peers import INSTRUMENTS
 from benchmarks.numerics.inside.places import Unfit
 from benchmarks.numerics.inside.serving import prompts, serve
@@ -57,7 +57,7 @@ def run(asked: Case, instrument: str, attempt: int, rank: int, meeting: str) -> 
         served = lambda: serve(model, asked.request, rows, planted.cache())  # noqa: E731
     else:
         served = healthy.arrange(model, asked, rows)
-    looking = Judge(truth) if instrument == "judge" and truth else INSTRUMENTS.get(instrument, INSTRUMENTS["nothing"])()
+    looking = Judge(truth) if instrument == "judge" and truth else INSTRUMENTS.get(instrument, Instrument)()
     steps, raised = [], []
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         looking.start(model)
@@ -141,6 +141,8 @@ def proven(asked: Case) -> list[dict[str, Any]]:
 def main() -> None:
     """Answers line by line."""
     instrument = sys.argv[1]
+    load_models()
+    INSTRUMENTS.get(instrument, Instrument).load()
     print(json.dumps({"torch": torch.__version__, "transformers": transformers.__version__}), flush=True)
     for line in sys.stdin:
         asked = case(json.loads(line))
