@@ -26,7 +26,9 @@ from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.settings import read_settings, replaced, resolved
 from ruleout.investigation.timing import time_limit
-from ruleout.model import Case, Configuration, MissingError, Trial
+from ruleout.investigation.tracing_launch import Tracer
+from ruleout.investigation.tracing_step import is_trace, traced
+from ruleout.model import Case, Configuration, MissingError, Observation, Trial
 from ruleout.reasoning import Assessment
 from ruleout.runners.base import Event, Runner
 
@@ -89,7 +91,9 @@ class Conductor:
         number = self.journal.next_number
         require_room(self.folder.path)
         case = self._case(plan.without, plan.instruments)
-        prepared = prepare(case, self.engine, plan.configuration, number, self.folder.trial(number), self.cwd)
+        spool = self.folder.trial(number)
+        launched = Tracer().on(case, spool) if is_trace(plan.instruments) else case
+        prepared = prepare(launched, self.engine, plan.configuration, number, spool, self.cwd)
         without = tuple(sorted(plan.without))
         self.journal.planned(
             number, plan.configuration, plan.purpose, prepared.token, without, plan.why, plan.instruments
@@ -158,8 +162,11 @@ class Conductor:
         if told is not None:
             effective = replaced(self.case, configuration, told.settings)
             outcome = replace(outcome, effective=effective, resolved=resolved(told))
-        if self.journal.open[number].instruments:
-            seen = seen_by(waiting_for_each(self.case.engine), outcome, told)
+        if instruments := self.journal.open[number].instruments:
+            if is_trace(instruments):
+                seen: Observation | None = traced(self.case, instruments, outcome, self.folder.trial(number))
+            else:
+                seen = seen_by(waiting_for_each(self.case.engine), outcome, told)
             outcome = replace(outcome, observed=(*(() if seen is None else (seen,)), *outcome.observed))
         trial = self.journal.finished(number, outcome, run.minutes, self.folder.log(number))
         self.listener.finished(trial)

@@ -56,8 +56,10 @@ def watched(case: Case, change: Configuration) -> Case:
             continue
         if arguments.variable(name):
             env[name] = level
+        elif level in (PRESENT, ABSENT):
+            command = (*arguments.without(command, name, lambda _: False), *([name] if level == PRESENT else []))
         else:
-            command = (*arguments.without(command, name), name, *([] if level == PRESENT else [level]))
+            command = (*arguments.without(command, name), name, level)
     return replace(case, command=command, env=env)
 
 

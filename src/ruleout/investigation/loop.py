@@ -27,9 +27,11 @@ from ruleout.investigation.settings import read_settings, replaced
 from ruleout.investigation.showing import shows, workloads
 from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
+from ruleout.investigation.tracing_step import TRACED, is_trace, trace_step
 from ruleout.model import (
     Budget,
     Case,
+    Configuration,
     Goal,
     Mechanism,
     Minimal,
@@ -111,6 +113,8 @@ class Investigation:
             elif (step := instrument(self.case, self.journal.target, self.journal.trials)) is not None:
                 change = changes(step)
                 plans = [Plan(watched_baseline(self.case, change), WATCHED, instruments=change)]
+            elif (levels := self._trace()) is not None:
+                plans = [Plan(watched_baseline(self.case, levels), TRACED, instruments=levels)]
             elif self.journal.bare and not self.journal.chosen:
                 self._choose()
                 continue
@@ -143,6 +147,12 @@ class Investigation:
             steps = assess_batch(self.case, trials, most, priors=self._suspicion().priors)
         return [Plan(step.configuration, step.purpose, why=_arithmetic(step)) for step in steps]
 
+    def _trace(self) -> Configuration | None:
+        """What is set for a trace, if one is worth it now: before anything is suspected, since it says of what."""
+        if self.journal.suspicion is not None or self.journal.chosen:
+            return None
+        return trace_step(self.case, self.journal.target, self.journal.trials, self.journal.installations)
+
     def _room(self, budget: Budget) -> int:
         """How many trials may run at once: by the workers, and by what is left of the budget."""
         left = (budget.trials or DEFAULT_TRIALS) - len(self.journal.trials)
@@ -160,7 +170,7 @@ class Investigation:
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
-        for trial in self.journal.evidence:
+        for trial in self.journal.trials:
             read = read_settings(self.folder.path / trial.log)
             if read is not None and (instead := replaced(self.case, trial.configuration, read.settings)):
                 self.journal.in_effect(trial.id, instead)
@@ -175,9 +185,10 @@ class Investigation:
     def _telling(self) -> tuple[Trial | None, bool, tuple[Observation, ...]]:
         """The trial that tells most of the target, whether it was watched, and what was seen of it besides."""
         first = self._first_shown()
-        closer = next((t for t in self.journal.trials if t.instruments and t.outcome), None)
+        looks = [t for t in self.journal.trials if t.instruments and t.outcome]
+        closer = next((t for t in looks if not is_trace(t.instruments)), None)
         shown = closer is not None and closer.outcome is not None and closer.outcome.kind is OutcomeKind.REPRODUCED
-        told = [t.outcome.observed for t in (first, closer) if t is not None and t.outcome is not None]
+        told = [t.outcome.observed for t in (first, *looks) if t is not None and t.outcome is not None]
         return (closer if shown else first), shown, tuple(one for observed in told for one in observed)
 
     def _suspicion(self) -> Suspicion:

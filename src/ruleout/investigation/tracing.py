@@ -6,6 +6,7 @@ could come again; and whether the failure is there at all, where what had to be 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,11 +15,11 @@ from ruleout.engines import Engine, engine_named
 from ruleout.investigation.folder import TRACES
 from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.tracing_eager import Eager, eager
-from ruleout.investigation.tracing_error import engine_error
+from ruleout.investigation.tracing_error import engine_error, of_numbers
 from ruleout.investigation.tracing_launch import CACHE, Launched, Tracer, clear, launch
 from ruleout.investigation.tracing_reach import refuse_unreachable, why_unheard
 from ruleout.model import Case, FailureClass, MissingError, Mode
-from ruleout.model.traced import Effect, Found, Presence, Trace, TraceLaunch
+from ruleout.model.traced import Effect, Presence, Trace, TraceLaunch
 from ruleout.numerics.conclusion import Concluded, concluded
 from ruleout.numerics.speaking import speaks_for
 from ruleout.numerics.telling import told
@@ -73,8 +74,13 @@ class _Look:
     @property
     def bad(self) -> bool:
         """A number was bad, or the command failed."""
-        found = self.concluded
-        return found.born is not None or bool(found.weights) or self.launched.run.failure is not None
+        return self.concluded.born is not None or self.launched.run.failure is not None
+
+
+def _tells(look: _Look) -> tuple[bool, bool, bool]:
+    """How much a launch tells: an operation more than a module, that more than a failure."""
+    born = look.concluded.born
+    return born is not None and bool(born.operation), born is not None, look.bad
 
 
 @dataclass
@@ -95,7 +101,7 @@ class _Tracing:
         self._require_heard(first)
         effects = [Effect(seen.change, Presence.STAYS if first.bad else Presence.UNTESTED)] if seen.change else []
         born = first.concluded.born
-        if born is not None and not born.operation and not first.concluded.brought:
+        if born is not None and not born.explained:
             self.tell(f"  a bad number is born in {born.module}; launched once more, for its operation")
             self._look(seen.case, arm=born.module if born.exact else "*")
         elif seen.change and not first.bad and first.launched.run.minutes <= CHEAP_MINUTES:
@@ -144,17 +150,13 @@ class _Tracing:
         raise MissingError(f"no process with the model could be traced: {reason}{failed}", f"{remedy} Log: {log}")
 
     def _answer(self, effects: tuple[Effect, ...]) -> Trace:
-        best = next((look for look in reversed(self.looks) if look.concluded.born), self.looks[0])
-        births = [look.concluded.born for look in self.looks if look.concluded.born is not None]
-        born = next((birth for birth in births if birth.operation), births[0] if births else None)
-        weights = next((look.concluded.weights for look in self.looks if look.concluded.weights), ())
+        best = max(self.looks, key=_tells)  # of those that tell as much, the first
+        born, weights = best.concluded.born, best.concluded.weights
+        if born is not None and born.tensors:
+            born = replace(born, tensors=os.path.relpath(born.tensors, self.folder))
+        failures = [look.launched.run.failure for look in self.looks if look.launched.run.failure is not None]
         errors = [error for look in self.looks if (error := engine_error(look.launched, self.folder)) is not None]
-        if any(look.concluded.brought for look in self.looks):
-            found = Found.WEIGHTS
-        elif born is not None:
-            found = Found.OPERATION if born.operation else Found.MODULE
-        else:
-            found = Found.FAILURE if errors else Found.NOTHING
+        found = best.concluded.found(bool(failures), any(of_numbers(failure) for failure in failures))
         trace = Trace(
             found,
             born,

@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ruleout.investigation.comparing import ANOTHER_TEXT
 from ruleout.investigation.suspecting import diagnosis_of
 from ruleout.investigation.tracing_launch import Launched
-from ruleout.model import DiagnosedFailure
+from ruleout.model import DiagnosedFailure, Failure, FailureClass
 from ruleout.model.traced import EngineError
 
 FRAMES = 8
 """How many are kept."""
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
+
+
+def of_numbers(failure: Failure) -> bool:
+    """Whether numbers that are not finite would explain a failure. Another text than a reference's is finite."""
+    if failure.class_ is FailureClass.WRONG_OUTPUT:
+        return failure.message != ANOTHER_TEXT
+    probabilities = failure.class_ is FailureClass.DEVICE_SIDE_ASSERT and "probability tensor" in failure.message
+    return failure.class_ is FailureClass.NAN_INF or probabilities
 
 
 def engine_error(launched: Launched, folder: Path) -> EngineError | None:

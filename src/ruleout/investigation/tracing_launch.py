@@ -19,11 +19,13 @@ from ruleout.investigation.folder import require_room
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.model import Case, MissingError, UsageError
+from ruleout.numerics.conclusion import concluded
 from ruleout.numerics.starting import TraceMode, carry, records_folder
 from ruleout.runners.base import Event, Runner, read_events
 
 CACHE = "vllm-cache"
-BORN, NAMED = frozenset({"born", "weight", "checkpoint"}), frozenset({"operation"})
+BORN = frozenset({"born", "operation"})
+"""Kinds of records that ask for a second look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,17 @@ class _Watch:
             return
         self.last = step
         kinds = self.following.kinds()
-        whole = not self.record or step >= self.usual  # who records wants each request at least once
-        nothing = step == self.usual and not kinds & BORN
-        if "hooks" not in kinds or (whole and kinds & NAMED) or nothing:
+        if "hooks" not in kinds or self._all_is_told(kinds, step):
             self.enough = True
             raise _Enough
+
+    def _all_is_told(self, kinds: frozenset[str], step: int) -> bool:
+        if self.record and step < self.usual:  # who records wants each request at least once
+            return False
+        if not kinds & BORN:
+            return step == self.usual
+        found = concluded(self.following.folder)
+        return found.born is not None and found.born.explained
 
 
 @dataclass

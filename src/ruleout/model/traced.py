@@ -50,6 +50,7 @@ class Birth:
         frames: of the engine and the model, the innermost last.
         inputs, outputs: of the operation where it is known, else of the module.
         exact: it is this module; otherwise it may be code of its parent just before it.
+        outside: it came with the inputs of the whole model: from the rank that computes the layers before.
         collective: it came from another rank, by this operation; empty: it was computed here.
         tensors, replay: files, relative to the trace's folder; empty where none were kept.
         launch: in which launch, from 1.
@@ -69,11 +70,17 @@ class Birth:
     inputs: tuple[TensorStats, ...] = ()
     outputs: tuple[TensorStats, ...] = ()
     exact: bool = True
+    outside: bool = False
     collective: str = ""
     tensors: str = ""
     replay: str = ""
     pid: int = 0
     launch: int = 1
+
+    @property
+    def explained(self) -> bool:
+        """Nothing is left to ask: the operation is known, or what the module had before it was called."""
+        return bool(self.operation or self.parameter or self.collective) or self.outside
 
 
 @dataclass(frozen=True, slots=True)

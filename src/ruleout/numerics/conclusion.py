@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.model.trace import BadWeight, ModuleBirth, OperationBirth, TracedProcess
-from ruleout.model.traced import Birth, Handshake, TraceCoverage
+from ruleout.model.traced import Birth, Found, Handshake, TraceCoverage
 from ruleout.numerics.records import processes
 
 _NUMBER = re.compile(r"\d+")
@@ -26,7 +26,7 @@ class Concluded:
 
     Attributes:
         operation: that of the birth, as it was recorded.
-        brought: the first of `weights` explains the birth; or there is none, and one of them is not a number.
+        brought: the first of `weights` explains the birth.
         pythons: processes that carried the tracer without torch coming.
         called: a module of a model was called in some process.
     """
@@ -39,6 +39,19 @@ class Concluded:
     coverage: TraceCoverage
     pythons: int
     called: bool
+
+    def found(self, failed: bool, of_numbers: bool) -> Found:
+        """What was found in a run that failed, or did not.
+
+        Where no birth was seen, a weight that is not a number explains a failure of numbers, and nothing else: there
+        are weights that nobody reads.
+        """
+        loaded = any(weight.stats.nan and not weight.computed for weight in self.weights)
+        if self.brought or (self.born is None and loaded and of_numbers):
+            return Found.WEIGHTS
+        if self.born is not None:
+            return Found.OPERATION if self.born.operation else Found.MODULE
+        return Found.FAILURE if failed else Found.NOTHING
 
 
 def concluded(records: Path, launch: int = 1) -> Concluded:
@@ -53,13 +66,12 @@ def conclude(told: Sequence[TracedProcess], launch: int = 1) -> Concluded:
     own = [weight for weight in weights if born is not None and explains(weight, born.module)]
     if born is not None and own and not born.parameter:
         born = replace(born, parameter=own[0].parameter or own[0].tensor.rpartition(".")[2])
-    brought = any(not weight.buffer for weight in own)
-    unread = born is None and any(weight.stats.nan and not weight.buffer for weight in weights)
+    brought = any(not weight.computed for weight in own)
     return Concluded(
         born,
         operation,
         tuple(sorted(weights, key=lambda one: one not in own)),
-        brought or unread,
+        brought,
         tuple(Handshake(p.pid, p.torch or "", p.argv, p.rank, p.cuda) for p in told if p.hooks),
         _coverage(told),
         sum(not p.hooks for p in told),
@@ -127,7 +139,8 @@ def _first(told: Sequence[TracedProcess], launch: int) -> tuple[Birth | None, Op
 
 def _when(process: TracedProcess, one: ModuleBirth | OperationBirth) -> tuple[bool, float]:
     """What came from another rank is later than its origin there, whatever the clock says of when it was noticed."""
-    return bool(one.collective), one.moment.t
+    foreign = bool(one.collective) or (isinstance(one, ModuleBirth) and one.outside)
+    return foreign, one.moment.t
 
 
 def _belongs(operation: OperationBirth, birth: ModuleBirth) -> bool:
@@ -162,6 +175,7 @@ def _of_birth(process: TracedProcess, birth: ModuleBirth, made: OperationBirth |
         inputs=birth.inputs,
         outputs=birth.outputs,
         exact=birth.exact,
+        outside=birth.outside,
         collective=birth.collective,
         pid=process.pid,
         launch=launch,

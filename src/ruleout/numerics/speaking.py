@@ -35,7 +35,7 @@ def speaks_for(found: Found, born: Birth | None) -> tuple[Component | None, floa
     """The component, and how likely it is the cause by this alone; none where the place says nothing."""
     if found is Found.WEIGHTS:
         return C.WEIGHTS_CHECKPOINT, _CHECKPOINT
-    if born is None:
+    if born is None or born.outside:
         return None, 0.0
     if born.collective:
         return C.ALLREDUCE, _PLACE

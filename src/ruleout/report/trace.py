@@ -51,14 +51,14 @@ def trace_facts(trace: Trace, folder: str) -> Iterator[tuple[str, str]]:
         if failure.line:
             named = f"{failure.exception}: {failure.message}" if failure.exception else failure.message
             yield "Engine's own error", f"{folder}/{failure.log}:{failure.line}   {named}"
-        else:
-            yield "No error in the log", failure.message
+        elif not failure.client:
+            yield "How it failed", failure.message
         if failure.frame:
             yield "Raised at", failure.frame
         if failure.client:
-            yield "What a client sees", failure.client
+            yield "What a client sees", failure.client + ("" if failure.line else "; no error in the log")
     if trace.component is not None:
-        yield "Speaks for", f"{trace.component} (by its place; trials confirm: ruleout investigate)"
+        yield "Speaks for", f"{trace.component}; only trials confirm a cause: ruleout investigate"
     yield from _limits(trace)
 
 
@@ -109,7 +109,7 @@ def _limits(trace: Trace) -> Iterator[tuple[str, str]]:
     seen = trace.coverage
     calls = f"{_count(seen.modules, 'module', 'modules')}, {_count(seen.calls, 'call', 'calls')}"
     where = _count(seen.processes, "process", "processes")
-    yield "Seen", f"{calls} in {where}; {seen.prefill} calls of the model in prefill, {seen.decode} in decode"
+    yield "Seen", f"{calls} in {where}; of the model {seen.prefill} in prefill, {seen.decode} in decode"
     yield from (("Not seen", hidden) for hidden in seen.hidden)
     if seen.skipped:
         yield "Passed over", ", ".join(f"{reason} ({number})" for reason, number in seen.skipped.items())

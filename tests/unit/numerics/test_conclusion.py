@@ -20,6 +20,7 @@ from tests.support.traced import (
 )
 
 from ruleout.model.trace import BadWeight, Phase, TensorStats
+from ruleout.model.traced import Found
 from ruleout.numerics.conclusion import Concluded, concluded, explains
 
 STATS = TensorStats("weight", (2, 4), "float32", nan=1)
@@ -85,6 +86,19 @@ def test_what_came_from_another_rank_is_later_than_its_origin(tmp_path: Path) ->
     assert (found.born.rank, found.born.collective) == (1, "")
 
 
+def test_what_came_with_the_inputs_of_a_stage_is_later_too(tmp_path: Path) -> None:
+    model_process(tmp_path, born("model.layers.9", t=6.0, rank=1, outside=True), pid=41)
+    model_process(tmp_path, born("model.layers.1.mlp", t=7.0, rank=0), pid=42)
+    found = concluded(tmp_path)
+    assert found.born is not None
+    assert (found.born.rank, found.born.outside) == (0, False)
+
+
+def test_a_buffer_of_the_checkpoint_is_a_weight(tmp_path: Path) -> None:
+    gate = "model.layers.1.mlp.gate"
+    assert of(tmp_path, weight(gate, "e_score_correction_bias", buffer=True), born(gate)).brought
+
+
 def test_a_weight_that_was_bad_in_its_file_brought_it_along(tmp_path: Path) -> None:
     found = of(tmp_path, checkpoint(), weight(), born(), operation())
     assert found.brought
@@ -101,15 +115,25 @@ def test_a_weight_elsewhere_does_not_explain_a_birth_and_is_told_all_the_same(tm
     assert len(found.weights) == 1
 
 
-def test_a_bad_weight_that_reached_nothing_is_told_as_that(tmp_path: Path) -> None:
+def test_a_bad_weight_that_came_out_nowhere_explains_a_failure_of_numbers_and_nothing_else(tmp_path: Path) -> None:
     found = of(tmp_path, checkpoint("model.layers.2.mlp.experts.7.down_proj.weight"))
-    assert found.brought
-    assert found.born is None
+    assert (found.brought, found.born) == (False, None)
+    assert found.found(failed=True, of_numbers=True) is Found.WEIGHTS
+    assert found.found(failed=True, of_numbers=False) is Found.FAILURE
+    assert found.found(failed=False, of_numbers=False) is Found.NOTHING, "there are weights that nobody reads"
+    infinite = of(tmp_path / "inf", checkpoint(nan=0, inf=3))
+    assert infinite.found(failed=True, of_numbers=True) is Found.FAILURE
+
+
+def test_what_was_found_goes_by_the_birth(tmp_path: Path) -> None:
+    assert of(tmp_path / "a", born()).found(True, True) is Found.MODULE
+    assert of(tmp_path / "b", born(), operation()).found(False, False) is Found.OPERATION
+    assert of(tmp_path / "c", checkpoint(), born()).found(True, True) is Found.WEIGHTS
 
 
 def test_a_buffer_that_is_computed_is_no_weight_that_brought_it_along(tmp_path: Path) -> None:
     rotary = "model.rotary_emb"
-    buffer = weight(rotary, "inv_freq", buffer=True, nan=0, inf=15)
+    buffer = weight(rotary, "inv_freq", buffer=True, computed=True, nan=0, inf=15)
     found = of(tmp_path / "a", buffer, born(rotary), operation(rotary, "aten.bmm.default"))
     assert not found.brought
     assert found.born is not None

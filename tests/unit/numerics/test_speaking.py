@@ -68,7 +68,7 @@ def test_a_weight_in_a_sentence() -> None:
     weight = BadWeight(STATS, "m.safetensors", "model.layers.2.mlp.down_proj.weight")
     assert told(Trace(Found.WEIGHTS, None, (weight,))) == (
         "1 NaN and 2 infinite in the weight model.layers.2.mlp.down_proj.weight, as read from m.safetensors; "
-        "no output was bad"
+        "where it comes out was not seen"
     )
     reached = told(Trace(Found.WEIGHTS, replace(BIRTH, phase=Phase.PREFILL), (weight, weight)))
     assert reached.endswith(
@@ -81,6 +81,10 @@ def test_that_nothing_was_found_is_told_with_its_limits() -> None:
     assert told(Trace(Found.NOTHING, coverage=seen)) == (
         "nothing failed, and every number that was seen was finite "
         "(12 modules seen; not all: compiled code hides what is inside of model)"
+    )
+    weight = BadWeight(STATS, "m.safetensors", "model.layers.2.mlp.down_proj.weight")
+    assert told(Trace(Found.NOTHING, weights=(weight, weight))).endswith(
+        "; what is not finite in model.layers.2.mlp.down_proj.weight and 1 more came out of no module"
     )
     assert told(Trace(Found.FAILURE, coverage=TraceCoverage(modules=12))) == (
         "no number was bad before it failed (12 modules seen)"
