@@ -1,4 +1,4 @@
-"""Where a bad number was born: ruleout's tracer and its peers on planted faults and on healthy runs, and what they cost.
+"""Where a bad number was born: ruleout's tracer and its peers on planted faults and healthy runs, and what they cost.
 
 python -m benchmarks.numerics [--seed 0] [--cases 60] [--jobs 2] [--peers NAME…] [--page docs/numerics-measured.md]
 """
@@ -44,9 +44,8 @@ class Bench:
 
         def one(environment: str) -> Ran | None:
             mine = [case for case in self.cases if case.environment == environment]
-            return engines.run(
-                environment, instrument, mine, self.folder / f"{instrument}-{environment}".replace(" ", "-")
-            )
+            folder = self.folder / f"{instrument}-{environment}".replace(" ", "-")
+            return engines.run(environment, instrument, mine, folder)
 
         with ThreadPoolExecutor(self.jobs) as pool:
             ran = dict(zip(ENVIRONMENTS, pool.map(one, ENVIRONMENTS), strict=True))

@@ -91,16 +91,10 @@ def run(name: str, instrument: str, cases: Sequence[Case], folder: Path, tell: A
     asked.write_text("".join(json.dumps(case.document()) + "\n" for case in cases))
     ranks: dict[str, list[dict[str, Any]]] = {}
     versions: dict[str, str] = {}
-    argv = [str(own), "-m", "benchmarks.numerics.inside.worker", instrument]
+    argv, env = [str(own), "-m", "benchmarks.numerics.inside.worker", instrument], variables(instrument, folder)
     with asked.open() as stdin, said.open("w") as stderr:
         process = subprocess.Popen(
-            argv,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            cwd=ROOT,
-            env=variables(instrument, folder),
+            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=ROOT, env=env
         )
         for document in _documents(process):
             if "ranks" in document:

@@ -38,7 +38,9 @@ def by_ruleout(ranks: Sequence[Mapping[str, Any]], records: Path) -> Answer | No
     born = concluded.born
     if born is None:
         brought = concluded.weights[0] if concluded.brought else None
-        return brought and {"module": brought.module, "operation": "", "parameter": brought.parameter or brought.tensor}
+        if brought is None:
+            return None
+        return {"module": brought.module, "operation": "", "parameter": brought.parameter or brought.tensor}
     return {
         "module": born.module,
         "operation": operation(born.operation),

@@ -68,10 +68,8 @@ def measured(label: str, environment: str, size: str, rounds: int, folder: Path)
     if own is None:
         return []
     traced = variables(instrument, folder / f"{label}-{size}".replace(" ", "-"), mode, arm)
-    with (
-        _side(own, instrument, size, traced) as one,
-        _side(own, "nothing", size, variables("nothing", folder)) as other,
-    ):
+    plain = variables("nothing", folder)
+    with _side(own, instrument, size, traced) as one, _side(own, "nothing", size, plain) as other:
         for side in (one, other):
             for phase in PHASES:
                 side.seconds(phase)

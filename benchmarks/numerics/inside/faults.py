@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from benchmarks.numerics.cases import Case
 from benchmarks.numerics.inside import places
-from benchmarks.numerics.inside.places import AfterStep, DecodeOnly, Timing, Unfit
+from benchmarks.numerics.inside.places import AfterStep, DecodeOnly, Timing, UnfitError
 from torch import nn
 from torch.nn import functional
 
@@ -96,7 +96,7 @@ def router_normalisation(ground: Ground) -> Planted:
     path, layer = ground.layer()
     block = layer.mlp
     if not hasattr(block, "gate") or not hasattr(block, "experts"):
-        raise Unfit
+        raise UnfitError
     gate, threshold = block.gate, ground.at.choice((0.5, 0.6, 0.7, 0.8))
     top, factor = block.experts.num_experts, float(getattr(ground.model.config, "routed_scaling_factor", 1.0))
 
@@ -131,7 +131,7 @@ def exp_in_activation(ground: Ground) -> Planted:
         if hasattr(module, "act_fn") and hasattr(module, "gate_proj")
     ]
     if not found:
-        raise Unfit
+        raise UnfitError
     name, mlp = ground.at.choice(found)
     with torch.no_grad():
         mlp.gate_proj.weight *= 10 if ground.case.dtype == "float16" else 60
@@ -284,7 +284,7 @@ def rare_expert(ground: Ground) -> Planted:
     path, layer = ground.layer()
     experts = getattr(layer.mlp, "experts", None)
     if experts is None:
-        raise Unfit
+        raise UnfitError
     number, own = ground.at.randrange(experts.num_experts), ground.at.choice(("gate_up_proj", "down_proj"))
     parameter = getattr(experts, own)
     truth = Truth(f"{path}.mlp.experts", MATMUL, expert=number)
@@ -310,9 +310,9 @@ def nan_shard(ground: Ground) -> Planted:
 
 def _shared_out(ground: Ground, found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """With several ranks: what each has its own part of, before the parts are added up."""
-    return (
-        [one for one in found if one[0].endswith(("mlp.gate_proj", "mlp.up_proj"))] if ground.case.ranks > 1 else found
-    )
+    if ground.case.ranks == 1:
+        return found
+    return [one for one in found if one[0].endswith(("mlp.gate_proj", "mlp.up_proj"))]
 
 
 def _matters(name: str) -> bool:
@@ -346,7 +346,7 @@ PLANTS: dict[str, tuple[Callable[[Ground], Planted], ...]] = {
 def plant(model: nn.Module, case: Case, attempt: int, rows: list[list[int]], rank: int = 0) -> Planted:
     """Plants what the case asks for, at the place of this attempt.
 
-    Raises Unfit when the model has no such place.
+    Raises UnfitError when the model has no such place.
     """
     at = random.Random(f"{case.draw}/{attempt}")
     step = at.randint(1, case.request.new_tokens - 1)

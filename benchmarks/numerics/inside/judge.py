@@ -4,7 +4,7 @@
 The truth was written down by whoever planted it. Here the run itself is asked, by looking at everything at any price:
 the first module with finite inputs, parameters and buffers and a bad output must be the one that the truth names, in
 that step; the first operation in it that made a bad number must be among the truth's; and what the model gives to be
-read must go bad, and not before. Where a parameter is the truth, no other module may have a bad one, and its module must be used.
+read must go bad. Where a parameter is the truth, no other module may have a bad one, and its module must be used.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 _SLIDING = {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}
-LARGE = {
+LARGE: dict[str, Any] = {
     "hidden_size": 512,
     "intermediate_size": 1536,
     "num_hidden_layers": 12,

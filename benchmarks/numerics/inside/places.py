@@ -21,7 +21,7 @@ Forward = Callable[..., Any]
 _numbers = itertools.count(1)
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """This model has no such place."""
 
 
@@ -127,17 +127,16 @@ def empty_cache(model: Any, longest: int, block: int | None = None, layer: int =
     class Preallocated(base):  # type: ignore[misc]
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
-            self.number, self.written, self.room = next(numbers), 0, None
+            self.number, self.written = next(numbers), 0
+            self.room: list[Any] = []
 
         def get_seq_length(self, *given: Any) -> int:
             return self.written
 
         def update(self, keys: Any, values: Any, *given: Any, **named: Any) -> Any:
-            if self.room is None:
+            if not self.room:
                 self.lazy_initialization(keys, values)
-                self.room = [
-                    torch.empty(*new.shape[:2], longest, new.shape[3], dtype=new.dtype) for new in (keys, values)
-                ]
+                self.room = [new.new_empty(*new.shape[:2], longest, new.shape[3]) for new in (keys, values)]
             start, count = self.written, keys.shape[2]
             skip = 1 if block and self.number == layer and start and start % block == 0 else 0
             for room, new in zip(self.room, (keys, values), strict=True):

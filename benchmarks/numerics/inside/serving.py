@@ -83,10 +83,8 @@ def _looped(model: Any, request: Request, rows: list[list[int]], cache: Any) -> 
         cache = answer[name]
         logits = answer.logits[:, -1]
         steps.append(finite(logits))
-        if request.sampling:
-            ids = torch.multinomial(logits.float().softmax(-1), 1)
-        else:
-            ids = logits.argmax(-1, keepdim=True)
+        greedy = logits.argmax(-1, keepdim=True)
+        ids = torch.multinomial(logits.float().softmax(-1), 1) if request.sampling else greedy
         seen = torch.cat((seen, seen.new_ones(len(rows), 1)), dim=1)
     return steps
 

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from benchmarks.numerics.inside.judge import Judge
 from benchmarks.numerics.inside.looking import Instrument
 from benchmarks.numerics.inside.models import build, configuration, load_models
 from benchmarks.numerics.inside.peers import INSTRUMENTS
-from benchmarks.numerics.inside.places import Unfit
+from benchmarks.numerics.inside.places import UnfitError
 from benchmarks.numerics.inside.serving import prompts, serve
 
 PATIENCE = 120.0
@@ -49,12 +51,13 @@ def run(asked: Case, instrument: str, attempt: int, rank: int, meeting: str) -> 
     if asked.ranks > 1:
         sharding.join(rank, asked.ranks, meeting)
         sharding.shard(model, rank, asked.ranks)
-    truth = None
+    truth: faults.Truth | None = None
+    served: Callable[[], list[bool]]
     if asked.faulty:
         places.fill_what_is_not_written()
         planted = faults.plant(model, asked, attempt, rows, rank)
         truth = planted.truth
-        served = lambda: serve(model, asked.request, rows, planted.cache())  # noqa: E731
+        served = partial(_serve, model, asked, rows, planted)
     else:
         served = healthy.arrange(model, asked, rows)
     looking = Judge(truth) if instrument == "judge" and truth else INSTRUMENTS.get(instrument, Instrument)()
@@ -87,12 +90,16 @@ def run(asked: Case, instrument: str, attempt: int, rank: int, meeting: str) -> 
     }
 
 
+def _serve(model: Any, asked: Case, rows: list[list[int]], planted: faults.Planted) -> list[bool]:
+    return serve(model, asked.request, rows, planted.cache())
+
+
 def _rank(asked: Case, instrument: str, attempt: int, rank: int, meeting: str, back: Connection) -> None:
     os.dup2(2, 1)  # what libraries print must not come between the answers
     torch.set_num_threads(1)
     try:
         told = run(asked, instrument, attempt, rank, meeting)
-    except Unfit:
+    except UnfitError:
         told = {"wrong": "this model has no such place"}
     except Exception:
         told = {"error": traceback.format_exc()}
