@@ -382,6 +382,7 @@ class Names:
 
     def __init__(self) -> None:
         self.known: dict[int, Seen] = {}
+        self.dead: dict[str, int] = {}  # calls of modules that are no more
         self.parents: Any = weakref.WeakKeyDictionary()
         self.weights: dict[int, tuple[Seen, str]] = {}
 
@@ -412,7 +413,9 @@ class Names:
         address = id(module)
 
         def forget(_: Any) -> None:
-            self.known.pop(address, None)
+            dead = self.known.pop(address, None)
+            if dead is not None and dead.calls:
+                self.dead[dead.path] = self.dead.get(dead.path, 0) + dead.calls
 
         seen = self.known[address] = Seen(module, path, forget)
         return seen
@@ -517,7 +520,8 @@ class Call:
 
     def moment(self) -> Json:
         """When this is, as it stands in a record."""
-        return {"phase": self.phase, "step": self.step, "call": self.number, "rank": self.tracer.rank}
+        at = round(time.monotonic(), 6)
+        return {"t": at, "phase": self.phase, "step": self.step, "call": self.number, "rank": self.tracer.rank}
 
     def output(self, module: Any, args: Any, kwargs: Any, out: Any) -> None:
         """Looks at what a module returned."""
@@ -553,6 +557,7 @@ class Call:
         if not counts:
             self.tracer.skip("padding, or a sum that overflowed")
             return
+        collective = ""
         if self.operations is not None:
             origin = self.operations.reached(tensor, counts)
             if origin.kind == "meant":
@@ -560,14 +565,12 @@ class Call:
             if origin.kind in ("meant", "outside"):
                 self.hit = origin.kind == "outside"
                 return
-        if counts.nan:
-            self.hit = True
-            if self.suspect is None or not self.carries_infinity(args, kwargs):
-                self.suspect = self.birth(seen, module, args, kwargs, out, counts)
-        elif self.suspect is None:
-            self.suspect = self.birth(seen, module, args, kwargs, out, counts)
+            collective = origin.record["op"] if origin.kind == "collective" and origin.record is not None else ""
+        self.hit = bool(counts.nan)
+        if self.suspect is None or (counts.nan and not self.carries_infinity(args, kwargs)):
+            self.suspect = {**self.birth(module, args, kwargs, out, counts), "collective": collective}
 
-    def birth(self, seen: Seen, module: Any, args: Any, kwargs: Any, out: Any, counts: Counts) -> Json:
+    def birth(self, module: Any, args: Any, kwargs: Any, out: Any, counts: Counts) -> Json:
         """The innermost running module whose inputs are finite: bad ones come from the code of its parent."""
         outside, outputs = True, [stats(each, place) for place, each in placed(out, "out")]
         for around, (running, its_args, its_kwargs) in enumerate(modules_running()):
@@ -681,7 +684,7 @@ class Origin:
 
     def __init__(self, kind: str, number: int, record: Optional[Json] = None) -> None:
         self.kind, self.number, self.record = kind, number, record
-        self.kept: Optional[tuple[Any, Any, list[tuple[str, Any]]]] = None
+        self.kept: Optional[tuple[dict[str, str], list[tuple[str, Any]]]] = None  # what is said of it, its arguments
 
 
 class Traits:
@@ -750,10 +753,10 @@ class Operations:
     def before(self, traits: Traits, args: Any, kwargs: Json) -> list[tuple[Any, bool, Any]]:
         """What an operation will write into: the tensor, whether it is finite now, and a copy where that is cheap."""
         if traits.collective:
-            written = itertools.chain(tensors(args), tensors(kwargs))
+            written = operands((args, kwargs))
         else:
             values = [args[at] if at < len(args) else kwargs.get(name) for at, name, _ in traits.written]
-            written = itertools.chain.from_iterable(tensors(value) for value in values)
+            written = operands(values)
         looked = [plain(each) for each in written]
         return [
             (each, is_finite(each), None if traits.collective else _copied(each)) for each in looked if each is not None
@@ -761,7 +764,7 @@ class Operations:
 
     def after(self, traits: Traits, args: Any, kwargs: Json, out: Any, before: list[tuple[Any, bool, Any]]) -> None:
         """Gives every tensor that an operation wrote an origin, or takes it away."""
-        outs = [each for each in map(plain, tensors(out)) if each is not None]
+        outs = [each for each in map(plain, operands(out)) if each is not None]
         if traits.empty:
             for each in outs:
                 self.origins[storage(each)] = Origin("empty", next(self.numbers), self.place(traits, "inf"))
@@ -786,7 +789,7 @@ class Operations:
     def origin(self, traits: Traits, bad: Any, args: Any, kwargs: Json, before: list[tuple[Any, bool, Any]]) -> Origin:
         """Where the bad numbers that an operation returned come from: the earliest source, or from itself."""
         counts = Counts(bad)
-        inputs = [each for each in map(plain, itertools.chain(tensors(args), tensors(kwargs))) if each is not None]
+        inputs = [each for each in map(plain, operands((args, kwargs))) if each is not None]
         written = {id(each) for each, _, _ in before}
         sources = [self.known(each, traits) for each in inputs if id(each) not in written and not is_finite(each)]
         if not traits.overwrites:
@@ -842,13 +845,15 @@ class Operations:
         self.births += 1
         if self.births <= CANDIDATES and origin.record is not None:
             replaced = {id(each): copy for each, _, copy in before}
-            kept: list[tuple[str, Any]] = []
+            kept: list[tuple[str, Any, bool]] = []
             spec = _spelt((args, kwargs), replaced, kept)
-            shown = [(name, tensor) for name, tensor in kept if tensor is not None]
+            shown = [(name, tensor) for name, tensor, _ in kept if tensor is not None]
             origin.record["args"] = [stats(tensor, name) for name, tensor in shown]
             origin.record["out"] = [stats(bad, "out0")]
             if len(shown) == len(kept) and sum(each.numel() * each.element_size() for _, each in shown) <= KEPT_BYTES:
-                origin.kept = (traits.name, spec, [(name, _copied(tensor)) for name, tensor in shown])
+                changed = json.dumps([name for name, _, written in kept if written])
+                told = {"op": traits.name, "call": json.dumps(spec), "changed": changed}
+                origin.kept = (told, [(name, _copied(tensor)) for name, tensor in shown])
         return origin
 
     def place(self, traits: Optional[Traits], word: str) -> Json:
@@ -885,6 +890,15 @@ class Operations:
             self.tracer.operation(origin.record, origin.kept)
 
 
+def operands(value: Any) -> Iterator[Any]:
+    """The tensors that an operation takes or returns."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from operands(item)
+
+
 def _copied(tensor: Any) -> Any:
     """A copy, unless it is large."""
     return tensor.detach().clone() if tensor.numel() * tensor.element_size() <= KEPT_BYTES else None
@@ -907,12 +921,12 @@ def scalars(value: Any) -> Iterator[float]:
             yield from scalars(item)
 
 
-def _spelt(value: Any, replaced: dict[int, Any], kept: list[tuple[str, Any]]) -> Any:
+def _spelt(value: Any, replaced: dict[int, Any], kept: list[tuple[str, Any, bool]]) -> Any:
     """The arguments of an operation as JSON; its tensors by the name under which they are kept."""
     if isinstance(value, torch.Tensor):
         name = "arg%d" % len(kept)
         known = type(value) in (torch.Tensor, torch.nn.Parameter)
-        kept.append((name, replaced.get(id(value), value) if known else None))
+        kept.append((name, replaced.get(id(value), value) if known else None, id(value) in replaced))
         return {"tensor": name, "device": value.device.type, "stride": list(value.stride())}
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -1292,12 +1306,12 @@ class Tracer:
         self.operations += 1
         path = None
         if kept is not None:
-            name, spec, named = kept
+            described, named = kept
             path = os.path.join(self.records.folder, "operation-%d-%d.safetensors" % (os.getpid(), self.operations))
             try:
-                write_safetensors(path, named, {"op": name, "call": json.dumps(spec)})
+                write_safetensors(path, named, described)
             except (OSError, KeyError) as trouble:
-                self.records.error(trouble, "writing the arguments of %s" % name)
+                self.records.error(trouble, "writing the arguments of %s" % record["op"])
                 path = None
         self.records.write("operation", tensors=path, **record)
 
@@ -1318,7 +1332,10 @@ class Tracer:
 
     def cover(self) -> None:
         """What was seen until now; the last such record counts."""
-        seen = {each.path: each.calls for each in list(self.names.known.values()) if each.calls}
+        seen = dict(self.names.dead)
+        for each in list(self.names.known.values()):
+            if each.calls:
+                seen[each.path] = seen.get(each.path, 0) + each.calls
         compiled = sorted(self.compiled)
         self.records.write(
             "coverage",
