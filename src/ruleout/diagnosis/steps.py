@@ -8,6 +8,7 @@ costs the load. Where it tells none, the order rests on what such steps usually 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from ruleout.diagnosis.ladder import BLOCKING, NCCL, reported_late, waiting_for_
 from ruleout.diagnosis.looks import looks
 from ruleout.diagnosis.ran import on_cpu
 from ruleout.diagnosis.view import View
-from ruleout.model import Component, FailureClass, Stage
+from ruleout.model import Component, FailureClass, Stage, arguments
 from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
 
 STEPS, WORTH_TRYING = 4, 0.08
@@ -31,6 +32,10 @@ LOOKING, MENDING, STARTING, LOADING = 0.5, 3.0, 2.0, 10.0
 LATE = 600.0
 """From how many seconds of serving on a failure is late: a trial that went well for less proves nothing."""
 
+TRACED = frozenset({"vllm", "sglang", "transformers"})
+"""Engines that compute with torch's modules, so that a tracer sees them."""
+_SHELL = re.compile(r"[;|&<>$`\n()]")
+"""What a shell would do something with: such a command does not stand behind `--` as it is."""
 _SERVING = frozenset({Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY})
 _SHORT = frozenset({Stage.INSTALL_IMPORT, Stage.ARG_PARSING, Stage.MODEL_CONFIG, Stage.DISTRIBUTED_INIT})
 
@@ -56,6 +61,8 @@ def steps(view: View, found: Sequence[Suspect]) -> tuple[ProposedStep, ...]:
             _add(options, option)
     if found and (debug := _debugging(view.diagnosis, found)):
         _add(options, debug)
+    if found and (trace := _tracing(view.diagnosis, found)):
+        _add(options, trace)
     options.sort(key=lambda o: -sum(chance[c] for c in o.about) * o.decides / o.takes)
     return tuple(option.step for option in options[:STEPS])
 
@@ -139,6 +146,23 @@ def _debugging(diagnosis: Diagnosis, found: Sequence[Suspect]) -> _Option | None
             option, step=replace(option.step, why="each rank then says what it waits for, and over which path")
         )
     return None
+
+
+def _tracing(diagnosis: Diagnosis, found: Sequence[Suspect]) -> _Option | None:
+    """A run that is watched from inside, for failures of numbers: where they go bad is a place, and no cause yet."""
+    failure = diagnosis.failure
+    numbers = failure is not None and (
+        failure.class_ in (FailureClass.NAN_INF, FailureClass.WRONG_OUTPUT) or "probability tensor" in failure.message
+    )
+    if not numbers or diagnosis.engine.name not in TRACED:
+        return None
+    command = arguments.uncommented(diagnosis.command.strip().lstrip("$ "))
+    plain = command and not _SHELL.search(command)
+    told = minutes(diagnosis)
+    why = "it names the module and the operation in which a number first went bad, or the weight that brought it along"
+    how = "" if plain else "ruleout trace -- COMMAND: "
+    step = ProposedStep(StepKind.TRACE, f"{how}{why}", {}, f"ruleout trace -- {command}" if plain else "", told)
+    return _Option(step, tuple(suspect.component for suspect in found), VAGUE, max(told or LOADING, LOOKING))
 
 
 def _add(options: list[_Option], option: _Option) -> None:

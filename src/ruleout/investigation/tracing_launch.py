@@ -41,7 +41,6 @@ class Launched:
     case: Case
     run: Run
     events: tuple[Event, ...]
-    exit_code: int | None
 
     @property
     def log(self) -> Path:
@@ -119,7 +118,7 @@ def launch(
         raise MissingError(prepared.refused, "Then trace it again.")
     asked = tuple(request for request in prepared.requests if request.step <= watch.last) if watch.enough else None
     run = read_run(case, engine, prepared.requests if asked is None else asked, spool, events)
-    return Launched(spool, case, run, tuple(events), prepared.exit_code)
+    return Launched(spool, case, run, tuple(events))
 
 
 def _asked_again(prepared: Prepared) -> Prepared:

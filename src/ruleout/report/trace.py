@@ -21,7 +21,10 @@ def trace_document(trace: Trace) -> dict[str, Any]:
     """`ruleout.trace/1`. Files are named relative to the trace's folder."""
     document: dict[str, Any] = {"schema": TRACE, **to_json(trace)}
     document["weights"] = [_weight(weight) for weight in trace.weights]
-    safe: dict[str, Any] = _shown(document, Redactor(SECRETS))
+    redactor = Redactor(SECRETS)
+    for launch in trace.launches:
+        redactor(" ".join(launch.command))  # which tells most of them: its words are known wherever they stand alone
+    safe: dict[str, Any] = _shown(document, redactor)
     return safe
 
 

@@ -328,3 +328,25 @@ def test_a_broken_gpu_is_looked_at_before_anything_is_changed(tmp_path: Path) ->
     found = told("torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered", tmp_path)
     assert found.suspects[0].rule == "gpu-memory-uncorrectable"
     assert "nvidia-smi -q" in found.next[0].command
+
+
+def test_a_failure_of_numbers_may_be_traced_and_that_comes_after_what_decides_more() -> None:
+    text = "probability tensor contains either `inf`, `nan` or element < 0"
+    failure = DiagnosedFailure(F.DEVICE_SIDE_ASSERT, "s", text, 50, text=text)
+    found = steps(view(replace(RUN, failure=failure)), [suspect(C.ATTENTION_BACKEND, 0.7)])
+    assert [step.kind for step in found] == [StepKind.TRIAL, StepKind.TRACE]
+    assert found[1].command == f"ruleout trace -- {RUN.command}"
+    assert found[1].minutes == 10.0
+    piped = replace(RUN, failure=failure, command=f"{RUN.command} 2>&1 | tee log")
+    trace = steps(view(piped), [suspect(C.ATTENTION_BACKEND, 0.7)])[-1]
+    assert (trace.kind, trace.command) == (StepKind.TRACE, "")
+    assert trace.why.startswith("ruleout trace -- COMMAND: ")
+
+
+@pytest.mark.parametrize(
+    ("engine", "class_"), [("sglang", F.OOM), ("sglang", F.OTHER), ("llama.cpp", F.NAN_INF), ("", F.NAN_INF)]
+)
+def test_a_trace_is_not_proposed_where_it_would_tell_nothing(engine: str, class_: FailureClass) -> None:
+    failure = DiagnosedFailure(class_, "s", "x", 50, text="x")
+    run = replace(RUN, engine=EngineId(engine), failure=failure)
+    assert StepKind.TRACE not in [step.kind for step in steps(view(run), [suspect(C.ATTENTION_BACKEND, 0.7)])]

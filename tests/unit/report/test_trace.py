@@ -66,7 +66,7 @@ TRACE = Trace(
     (Effect("--enforce-eager", Presence.STAYS),),
     (
         TraceLaunch(
-            ("vllm", "serve", "m", "--api-key", "sk-veryverysecretkey1234"),
+            ("vllm", "serve", "m", "--api-key", "my-veryverysecret"),
             "launch-1/server.log",
             "launch-1/records",
             1.5,
