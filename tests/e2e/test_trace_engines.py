@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.faulty import copied, with_config, with_nan
+from tests.support.faulty import HUGE, copied, with_config, with_nan, with_number
 
 from ruleout.engines.environments import TRANSFORMERS_5_2_0, Environment, environment, installed
 from ruleout.engines.making import cache_folder
@@ -146,6 +147,20 @@ def test_a_theta_of_zero_is_born_in_the_rotary_embedding(engines: Engines) -> No
     born = found["born"]
     assert (born["module"], born["parameter"], born["phase"]) == ("model.rotary_emb", "inv_freq", "prefill")
     assert found["component"] == "rope_config"
+
+
+def test_an_overflow_is_born_in_its_operation_which_fails_alone_too(engines: Engines) -> None:
+    made = engines.made("transformers-5.2.0")
+    norm = "model.layers.1.input_layernorm"
+    model = with_number(engines.model("llama-tiny", "llama"), f"{norm}.weight", HUGE, 3)
+    status, found = engines.trace("--", str(made.script("transformers")), "serve", "--force-model", str(model))
+    assert (status, found["found"], found["weights"]) == (0, "operation", []), found
+    born = found["born"]
+    assert (born["module"], born["class"], born["operation"]) == (norm, "LlamaRMSNorm", "aten.mul.Tensor")
+    assert born["frames"][-1]["file"].endswith("modeling_llama.py")
+    folder = engines.workshop.investigation("transformers-llama") / "traces" / "0001"
+    alone = subprocess.run([made.python, folder / born["replay"]], capture_output=True, text=True, check=False)
+    assert alone.returncode == 0, alone.stdout + alone.stderr
 
 
 def test_a_model_that_is_well_is_found_so(engines: Engines) -> None:

@@ -18,6 +18,7 @@ from ruleout.investigation.tracing_eager import Eager, eager
 from ruleout.investigation.tracing_error import engine_error, of_numbers
 from ruleout.investigation.tracing_launch import CACHE, Launched, Tracer, clear, launch
 from ruleout.investigation.tracing_reach import refuse_unreachable, why_unheard
+from ruleout.investigation.tracing_replay import replay
 from ruleout.model import Case, FailureClass, MissingError, Mode
 from ruleout.model.traced import Effect, Presence, Trace, TraceLaunch
 from ruleout.numerics.conclusion import Concluded, concluded
@@ -83,6 +84,15 @@ def _tells(look: _Look) -> tuple[bool, bool, bool]:
     return born is not None and bool(born.operation), born is not None, look.bad
 
 
+def _refuses(look: _Look, seen: Eager) -> bool:
+    """The command failed in its start, and names a flag that was set in order to see."""
+    failure = look.launched.run.failure
+    if failure is None or failure.exposure.step:
+        return False
+    told = [failure.message, *(line.text for line in failure.evidence)]
+    return any(flag in text for flag in seen.levels for text in told)
+
+
 @dataclass
 class _Tracing:
     case: Case
@@ -92,36 +102,51 @@ class _Tracing:
     wishes: Wishes
     tell: Tell
     looks: list[_Look] = field(default_factory=list)
+    launched: int = 0
 
     def trace(self) -> Trace:
         seen = Eager(self.case) if self.wishes.keep_graphs else eager(self.case)
         if seen.change:
             self.tell(f"  set for it: {seen.change}, since graphs and compiled code hide modules")
         first = self._look(seen.case)
+        if _refuses(first, seen):
+            self.tell(f"  it does not take {seen.change}; launched once more, without")
+            self.looks.clear()
+            seen = Eager(self.case)
+            first = self._look(seen.case)
         self._require_heard(first)
         effects = [Effect(seen.change, Presence.STAYS if first.bad else Presence.UNTESTED)] if seen.change else []
         born = first.concluded.born
         if born is not None and not born.explained:
             self.tell(f"  a bad number is born in {born.module}; launched once more, for its operation")
-            self._look(seen.case, arm=born.module if born.exact else "*")
+            self._look_again(seen.case, arm=born.module if born.exact else "*")
         elif seen.change and not first.bad and first.launched.run.minutes <= CHEAP_MINUTES:
             self.tell(f"  all was finite with {seen.change}; launched once more, without")
-            second = self._look(self.case)
-            effects = [Effect(seen.change, Presence.GONE if second.bad else Presence.UNTESTED)]
+            second = self._look_again(self.case)
+            if second is not None and second.bad:
+                effects = [Effect(seen.change, Presence.GONE)]
         return self._answer(tuple(effects))
 
+    def _look_again(self, case: Case, arm: str = "") -> _Look | None:
+        """Another launch; None where it could not be made: then the first has to do."""
+        try:
+            return self._look(case, arm)
+        except MissingError as problem:
+            self.tell(f"  that launch told nothing: {problem.what}")
+            return None
+
     def _look(self, case: Case, arm: str = "") -> _Look:
-        number = len(self.looks) + 1
-        spool = self.folder / f"launch-{number}"
+        self.launched += 1
+        spool = self.folder / f"launch-{self.launched}"
         if case.engine == "vllm" and "--enforce-eager" not in case.command:
             # What is compiled with hooks in place must not be found by a start without them.
             case = replace(case, env={**case.env, "VLLM_CACHE_ROOT": str(spool / CACHE)})
         tracer = Tracer(self.wishes.record, arm)
-        launched = launch(case, self.engine, number, spool, Path.cwd(), tracer, self.runner, self._event)
+        launched = launch(case, self.engine, self.launched, spool, Path.cwd(), tracer, self.runner, self._event)
         clear(launched)
         if launched.run.broken_off:
             raise MissingError(f"it was broken off: {launched.run.broken_off}", "Trace it again.")
-        self.looks.append(_Look(launched, concluded(launched.records, number)))
+        self.looks.append(_Look(launched, concluded(launched.records, len(self.looks) + 1)))
         return self.looks[-1]
 
     def _event(self, event: Event) -> None:
@@ -153,7 +178,9 @@ class _Tracing:
         best = max(self.looks, key=_tells)  # of those that tell as much, the first
         born, weights = best.concluded.born, best.concluded.weights
         if born is not None and born.tensors:
-            born = replace(born, tensors=os.path.relpath(born.tensors, self.folder))
+            script = replay(best.concluded.operation, self.folder / "replay")
+            tensors = Path(born.tensors) if script is None else script.with_suffix(".safetensors")
+            born = replace(born, tensors=self._named(tensors), replay=self._named(script) if script else "")
         failures = [look.launched.run.failure for look in self.looks if look.launched.run.failure is not None]
         errors = [error for look in self.looks if (error := engine_error(look.launched, self.folder)) is not None]
         found = best.concluded.found(bool(failures), any(of_numbers(failure) for failure in failures))
@@ -173,5 +200,8 @@ class _Tracing:
     def _launch(self, look: _Look) -> TraceLaunch:
         launched = look.launched
         command = self.engine.launch(launched.case, launched.case.baseline).argv
-        log, records = (str(path.relative_to(self.folder)) for path in (launched.log, launched.records))
+        log, records = self._named(launched.log), self._named(launched.records)
         return TraceLaunch(command, log, records, round(launched.run.minutes, 4))
+
+    def _named(self, path: Path) -> str:
+        return os.path.relpath(path, self.folder)

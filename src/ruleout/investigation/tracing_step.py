@@ -15,6 +15,7 @@ from ruleout.investigation.folder import write_whole
 from ruleout.investigation.tracing_eager import eager
 from ruleout.investigation.tracing_error import of_numbers
 from ruleout.investigation.tracing_reach import why_unheard
+from ruleout.investigation.tracing_replay import replay
 from ruleout.model import (
     PRESENT,
     Case,
@@ -26,6 +27,7 @@ from ruleout.model import (
     Installation,
     Observation,
     Outcome,
+    OutcomeKind,
     Trial,
     arguments,
 )
@@ -66,16 +68,22 @@ def traced(case: Case, instruments: Configuration, outcome: Outcome, spool: Path
 
     Raises MissingError when there is no room for them.
     """
+    if outcome.kind is OutcomeKind.UNRESOLVED:
+        return Observation(f"not traced: {outcome.reason}")
     found = concluded(records_folder(spool))
+    change = {name: "" if level == PRESENT else level for name, level in instruments.items() if name != MODE}
+    failure = outcome.failure
+    if outcome.kind is OutcomeKind.OTHER and found.born is None and failure is not None and change:
+        return Observation(f"observer effect: with {arguments.told(change)} it fails otherwise: {failure.message}")
     if not found.called:
         return Observation(f"not traced: {why_unheard(case, found.pythons)[0]}")
-    failure = outcome.failure
     kind = found.found(failure is not None, failure is not None and of_numbers(failure))
     answer = Trace(kind, found.born, found.weights, handshakes=found.handshakes, coverage=found.coverage)
-    write_whole(spool / FILE, "".join(f"{line}\n" for line in lines(answer)))
+    script = replay(found.operation, spool / FOLDER)
+    alone = [f"runs the operation alone: {script.name}"] if script is not None else []
+    write_whole(spool / FILE, "".join(f"{line}\n" for line in (*lines(answer), *alone)))
     component, weight = speaks_for(kind, found.born)
     text = told(answer)
-    change = {name: "" if level == PRESENT else level for name, level in instruments.items() if name != MODE}
     if kind is Found.NOTHING and change:
         text = f"observer effect: with {arguments.told(change)} the failure did not show, and all was finite"
         component, weight = Component.CUDA_GRAPH, _GRAPHS

@@ -48,7 +48,7 @@ def trace_facts(trace: Trace, folder: str) -> Iterator[tuple[str, str]]:
     for weight in trace.weights[:SHOWN] if trace.found is not Found.WEIGHTS or trace.weights[1:] else trace.weights:
         yield "Weight", _weight_words(weight)
     if trace.born is not None:
-        yield from _born(trace.born, folder)
+        yield from _born(trace.born, folder, _python(trace))
     failure = trace.failure
     if failure is not None:
         if failure.line:
@@ -65,7 +65,13 @@ def trace_facts(trace: Trace, folder: str) -> Iterator[tuple[str, str]]:
     yield from _limits(trace)
 
 
-def _born(born: Birth, folder: str) -> Iterator[tuple[str, str]]:
+def _python(trace: Trace) -> str:
+    """The interpreter of the process in which it was born, where its command line names it."""
+    argv = next((one.argv for one in trace.handshakes if trace.born is not None and one.pid == trace.born.pid), ())
+    return argv[0] if argv and argv[0].startswith("/") else "python"
+
+
+def _born(born: Birth, folder: str, python: str) -> Iterator[tuple[str, str]]:
     if born.frames:
         yield "In", " ← ".join(_frame(frame) for frame in reversed(born.frames[-SHOWN:]))
     what = "operation" if born.operation else "module"
@@ -75,7 +81,7 @@ def _born(born: Birth, folder: str) -> Iterator[tuple[str, str]]:
     if born.how:
         yield "Why it counts", born.how
     if born.replay:
-        yield "Replay", f"python {folder}/{born.replay}"
+        yield "Replay", f"{python} {folder}/{born.replay}"
     elif born.tensors:
         yield "Tensors", f"{folder}/{born.tensors}"
 

@@ -221,6 +221,36 @@ def test_graphs_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
     assert (found.effects, len(runner.ran)) == ((), 1)
 
 
+def test_a_flag_that_the_engine_does_not_take_is_left_out(tmp_path: Path) -> None:
+    class Strict(Acted):
+        def run(self, trial: Mapping[str, Any], on_event: Callable[[Event], None]) -> list[Event]:
+            if "--enforce-eager" not in trial["argv"]:
+                return super().run(trial, on_event)
+            self.ran.append(trial)
+            log = "vllm: error: unrecognized arguments: --enforce-eager\n"
+            (Path(trial["spool"]) / "server.log").write_text(log)
+            return [
+                {"kind": "exit", "seq": 1, "code": 2, "signal": None, "mono": 1.0},
+                {"kind": "end", "seq": 2, "reason": "exit", "detail": "", "mono": 2.0},
+            ]
+
+    runner = Strict([(always(), FINE), (always(), FINE)])
+    found = traced(tmp_path, runner, VLLM)
+    assert (found.found, found.effects, len(runner.ran)) == (Found.NOTHING, (), 2)
+    assert [launch.log for launch in found.launches] == ["launch-2/server.log"]
+
+
+def test_a_second_launch_that_cannot_be_made_costs_no_answer(tmp_path: Path) -> None:
+    class Once(Acted):
+        def run(self, trial: Mapping[str, Any], on_event: Callable[[Event], None]) -> list[Event]:
+            if self.ran:
+                self.refuses = "port 1 is taken"
+            return super().run(trial, on_event)
+
+    found = traced(tmp_path, Once([(always(born()), EMPTY), (always(), EMPTY)]))
+    assert (found.found, len(found.launches)) == (Found.MODULE, 1)
+
+
 # -- nobody home -----------------------------------------------------------------------------------------------
 
 

@@ -137,3 +137,17 @@ def test_a_trace_that_nobody_took_in_is_said_to_be_none(tmp_path: Path) -> None:
     write(records_folder(tmp_path), HELLO)
     seen = traced(CASE, LEVELS, REPRODUCED, tmp_path)
     assert (seen.text, seen.component) == ("not traced: 1 Python process carried it, and none imported torch", None)
+
+
+def test_another_failure_than_the_target_s_is_an_observer_effect(tmp_path: Path) -> None:
+    other = replace(REPRODUCED, kind=OutcomeKind.OTHER, failure=replace(EMPTY, message="no such flag"))
+    seen = traced(CASE, LEVELS, other, tmp_path)
+    assert (seen.text, seen.component) == (
+        "observer effect: with --enforce-eager it fails otherwise: no such flag",
+        None,
+    )
+
+
+def test_a_trial_that_was_broken_off_is_no_trace(tmp_path: Path) -> None:
+    broken = Outcome(OutcomeKind.UNRESOLVED, Stage.UNKNOWN, "the host was restarted")
+    assert traced(CASE, LEVELS, broken, tmp_path).text == "not traced: the host was restarted"
