@@ -471,7 +471,8 @@ def phase_of(args: Any, kwargs: Json) -> str:
         return "decode" if tokens.shape[0] == 1 else "unknown"
     if tokens.dim() > 1 and tokens.shape[1] > 1:
         return "prefill"
-    return "decode" if _cached(kwargs.get("past_key_values")) else "prefill"
+    caches = [kwargs.get(name) for name in ("past_key_values", "past_key_value", "cache", "cache_params")]
+    return "decode" if any(_cached(each) for each in caches) else "prefill"
 
 
 def _longest_query(kwargs: Json) -> Optional[int]:
@@ -950,7 +951,7 @@ def modules_running() -> Iterator[tuple[Any, Any, Any]]:
     """The modules that run in this thread with what they were called with, the innermost first: the stack tells."""
     frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in WRAPPERS:
+        if frame.f_code is WRAPPER:  # by identity: code that a compiler made may not even be hashable
             told = frame.f_locals
             yield told["module"], told["args"], told["kwargs"]
         frame = frame.f_back
@@ -1139,7 +1140,7 @@ class Tracer:
 
     def compiler_arrived(self, module: Any) -> None:
         """torch's compiler leaves these frames of ours alone, and looks at what they call as ever."""
-        for code in [Call.output.__code__, Call.look.__code__, Tracer.outermost.__code__, *WRAPPERS]:
+        for code in [Call.output.__code__, Call.look.__code__, Tracer.outermost.__code__, WRAPPER]:
             module.skip_code(code)
 
     # A call of the model
@@ -1367,7 +1368,7 @@ OUTSIDE = "read from memory that was bad before this call of the model: a cache,
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
 SUM: Any = None  # torch.sum and torch.Tensor, once they are there
 TENSOR: Any = None
-WRAPPERS: set[Any] = set()
+WRAPPER: Any = None  # the code of our `Module.__call__`, by which its frames are known
 
 
 def prepare() -> None:
@@ -1386,6 +1387,7 @@ def _capturing() -> bool:
 
 def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any]:
     """`Module.__call__` with eyes. It runs as often as the engine's own, so its usual way is kept short."""
+    global WRAPPER
     here, known = tracer.here, tracer.names.known
 
     def call(module: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -1413,7 +1415,7 @@ def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any
             tracer.records.error(trouble, "looking at the output of %s" % type(module).__name__)
         return out
 
-    WRAPPERS.add(call.__code__)
+    WRAPPER = call.__code__
     return call
 
 

@@ -289,5 +289,5 @@ def test_a_failure_inside_the_model_still_tells_what_was_born_before(tracing: Tr
 
 def test_records_are_json_that_any_reader_takes(tracing: Tracing) -> None:
     traced = tracing.run(MODEL + "model = Model(); replace(model.layers[1], lambda self, x: x / (x * 0)); ask(model)")
-    for line in open(traced.only.source):
+    for line in Path(traced.only.source).read_text().splitlines():
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
