@@ -1,7 +1,7 @@
 """Runs cases inside the engines' environments, with one instrument at a time.
 
 ruleout's tracer gets in as it gets into any engine: by a folder that goes first on PYTHONPATH. msprobe has its own
-requirements, so it lives in a copy that only stands in front of the engine's environment; that stays as it is.
+requirements, so they lie in a folder that only stands in front of the engine's environment; that stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.numerics.cases import Case
+from benchmarks.numerics.cases import ENVIRONMENTS, Case
 
 from ruleout.engines.environments import environment
 from ruleout.engines.making import cache_folder
@@ -44,15 +44,14 @@ def python(name: str) -> Path:
     return environment(recipe(name)).python
 
 
-def probe_python(name: str) -> Path | None:
-    """An interpreter that sees the engine's environment and msprobe; None when that cannot be installed."""
-    folder = cache_folder() / "bench" / f"msprobe-{name}"
+def probe_packages(name: str) -> Path | None:
+    """A folder with msprobe and what an engine's environment lacks for it; None when that cannot be installed."""
+    folder = cache_folder() / "bench" / "msprobe"
     own, done = folder / "bin" / "python", folder / "installed"
     if done.exists():
-        return own
-    engine = python(name)
+        return _packages(folder)
     made = [
-        [str(engine), "-m", "venv", "--without-pip", "--clear", str(folder)],
+        [str(python(name)), "-m", "venv", "--without-pip", "--clear", str(folder)],
         [sys.executable, "-m", "pip", "--python", str(own), "install", "-q", "--only-binary", ":all:", PROBE],
     ]
     for number, argv in enumerate(made):
@@ -61,21 +60,23 @@ def probe_python(name: str) -> Path | None:
             print(f"{PROBE} cannot be installed: {ran.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
             return None
         if number == 0:
-            own_packages, engine_packages = (next((at.parent.parent / "lib").glob("python3*")) for at in (own, engine))
-            (own_packages / "site-packages" / "engine.pth").write_text(f"{engine_packages / 'site-packages'}\n")
+            (_packages(folder) / "engine.pth").write_text(f"{_packages(python(name).parent.parent)}\n")
     done.touch()
-    return own
+    return _packages(folder)
 
 
-def interpreter(name: str, instrument: str) -> Path | None:
-    """The interpreter that an instrument runs in; None when the instrument is not to be had."""
-    return probe_python(name) if instrument == "msprobe" else python(name)
+def _packages(environment: Path) -> Path:
+    return next((environment / "lib").glob("python3*")) / "site-packages"
 
 
-def variables(instrument: str, folder: Path, mode: str = "watch", arm: str = "") -> dict[str, str]:
-    """The environment of a process with that instrument in it."""
-    traced = starting.carry(folder, starting.TraceMode(mode), arm, path="") if instrument == "ruleout" else {}
-    return {**_clean(), **traced}
+def variables(instrument: str, folder: Path, mode: str = "watch", arm: str = "") -> dict[str, str] | None:
+    """The environment of a process with that instrument in it; None when the instrument is not to be had."""
+    if instrument == "ruleout":
+        return {**_clean(), **starting.carry(folder, starting.TraceMode(mode), arm, path="")}
+    if instrument == "msprobe":
+        packages = probe_packages(ENVIRONMENTS[0])
+        return None if packages is None else {**_clean(), "PYTHONPATH": str(packages)}
+    return _clean()
 
 
 def run(name: str, instrument: str, cases: Sequence[Case], folder: Path, tell: Any = None) -> Ran | None:
@@ -83,15 +84,15 @@ def run(name: str, instrument: str, cases: Sequence[Case], folder: Path, tell: A
 
     Raises BenchmarkError when the worker does not answer all of them.
     """
-    own = interpreter(name, instrument)
-    if own is None:
+    env = variables(instrument, folder)
+    if env is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     asked, said = folder / "cases.jsonl", folder / "stderr.txt"
     asked.write_text("".join(json.dumps(case.document()) + "\n" for case in cases))
     ranks: dict[str, list[dict[str, Any]]] = {}
     versions: dict[str, str] = {}
-    argv, env = [str(own), "-m", "benchmarks.numerics.inside.worker", instrument], variables(instrument, folder)
+    argv = [str(python(name)), "-m", "benchmarks.numerics.inside.worker", instrument]
     with asked.open() as stdin, said.open("w") as stderr:
         process = subprocess.Popen(
             argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=ROOT, env=env

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.numerics.engines import ROOT, BenchmarkError, interpreter, variables
+from benchmarks.numerics.engines import ROOT, BenchmarkError, python, variables
 
 PHASES = ("prefill", "decode")
 SIZES = ("large", "tiny")
@@ -64,11 +64,10 @@ class Side:
 def measured(label: str, environment: str, size: str, rounds: int, folder: Path) -> list[Ratio]:
     """The ratios of an instrument, or of one of ruleout's ways; empty when it is not to be had."""
     instrument, mode, arm = MODES.get(label, (label, "watch", ""))
-    own = interpreter(environment, instrument)
-    if own is None:
-        return []
     traced = variables(instrument, folder / f"{label}-{size}".replace(" ", "-"), mode, arm)
-    plain = variables("nothing", folder)
+    plain, own = variables("nothing", folder), python(environment)
+    if traced is None or plain is None:
+        return []
     with _side(own, instrument, size, traced) as one, _side(own, "nothing", size, plain) as other:
         for side in (one, other):
             for phase in PHASES:

@@ -24,6 +24,7 @@ MATMUL = ("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "_grouped_mm", "g
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
 KEPT = (
     *EMPTY,
+    "_to_copy",
     "slice",
     "clone",
     "mul",
