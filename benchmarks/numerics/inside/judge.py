@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from benchmarks.numerics.inside.faults import EMPTY, KEPT, Truth
 from benchmarks.numerics.inside.looking import Modules, Operations, all_finite, no_nan
+from benchmarks.numerics.inside.truth import EMPTY, KEPT, Truth
 from torch import nn
 
 FILLING = ("masked_fill", "where", "full", "full_like", "fill", "scatter", "new_full", *EMPTY)

@@ -33,6 +33,7 @@ from benchmarks.numerics.inside.models import build, configuration, load_models
 from benchmarks.numerics.inside.peers import INSTRUMENTS
 from benchmarks.numerics.inside.places import UnfitError
 from benchmarks.numerics.inside.serving import prompts, serve
+from benchmarks.numerics.inside.truth import Truth
 
 PATIENCE = 120.0
 """Seconds for one case."""
@@ -51,7 +52,7 @@ def run(asked: Case, instrument: str, attempt: int, rank: int, meeting: str) -> 
     if asked.ranks > 1:
         sharding.join(rank, asked.ranks, meeting)
         sharding.shard(model, rank, asked.ranks)
-    truth: faults.Truth | None = None
+    truth: Truth | None = None
     served: Callable[[], list[bool]]
     if asked.faulty:
         places.fill_what_is_not_written()
