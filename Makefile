@@ -7,7 +7,7 @@ BENCH := $(VENV)/.bench
 SEEDS ?= 10
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-choosing bench-planted clean
+.PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-choosing bench-planted bench-numerics clean
 
 demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
@@ -54,6 +54,11 @@ bench-choosing: $(STAMP)  ## how long the next trial takes to choose, and how mu
 
 bench-planted: $(BENCH)  ## planted faults, ruleout beside its peers; an interrupted run goes on: SEEDS=10 JOBS=2
 	$(BIN)/python -m benchmarks.planted --seeds $(SEEDS) --jobs $(JOBS) --page docs/benchmarks.md
+
+bench-numerics: $(STAMP)  ## planted NaN and infinities, the tracer beside its peers, and what it costs: SEED=0 CASES=60
+	$(BIN)/ruleout lab engine transformers-5.2.0
+	$(BIN)/ruleout lab engine transformers-5.24.0
+	$(BIN)/python -m benchmarks.numerics --seed $(or $(SEED),0) --cases $(or $(CASES),60) --jobs $(JOBS) --page docs/numerics-measured.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

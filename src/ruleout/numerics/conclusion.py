@@ -96,8 +96,14 @@ def _first(told: Sequence[TracedProcess], launch: int) -> tuple[Birth | None, Op
 
 
 def _when(process: TracedProcess, one: ModuleBirth | OperationBirth) -> tuple[bool, float]:
-    """What came from another rank is later than its origin there, whatever the clock says of when it was noticed."""
-    foreign = bool(one.collective) or (isinstance(one, ModuleBirth) and one.outside)
+    """What came from another rank is later than its origin there, whatever the clock says of when it was noticed.
+
+    Of a birth that is often known only by its operation, seen one request later.
+    """
+    foreign = bool(one.collective)
+    if isinstance(one, ModuleBirth):
+        made = next((o for o in process.operations if _belongs(o, one)), None)
+        foreign = foreign or one.outside or (made is not None and made.collective)
     return foreign, one.moment.t
 
 

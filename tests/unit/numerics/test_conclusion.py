@@ -87,6 +87,20 @@ def test_what_came_from_another_rank_is_later_than_its_origin(tmp_path: Path) ->
     assert (found.born.rank, found.born.collective) == (1, "")
 
 
+def test_what_a_collective_operation_brought_is_later_than_its_origin_too(tmp_path: Path) -> None:
+    theirs = "model.layers.1.mlp"
+    model_process(
+        tmp_path,
+        born(theirs, t=6.0, rank=0),
+        operation(theirs, "c10d.allreduce_.default", t=9.0, rank=0, collective=True),
+        pid=41,
+    )
+    model_process(tmp_path, born("model.layers.1.mlp.act_fn", t=7.0, rank=1), pid=42)
+    found = concluded(tmp_path)
+    assert found.born is not None
+    assert (found.born.module, found.born.rank) == ("model.layers.1.mlp.act_fn", 1)
+
+
 def test_what_came_with_the_inputs_of_a_stage_is_later_too(tmp_path: Path) -> None:
     model_process(tmp_path, born("model.layers.9", t=6.0, rank=1, outside=True), pid=41)
     model_process(tmp_path, born("model.layers.1.mlp", t=7.0, rank=0), pid=42)
