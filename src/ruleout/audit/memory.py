@@ -60,7 +60,7 @@ def fit(
     heads = 1 if sizes.latent else sizes.kv_heads
     each = per_rank(weights, deployed, kv_heads=heads, layers=sizes("num_hidden_layers"), drafting=drafting)
     taken = loaded(each, deployed, cpu=launch.value("device") == "cpu")
-    context = launch.number("context_length", "max_model_len") or sizes("max_position_embeddings", 1 << 17)
+    context = launch.number("context_length", "max_model_len") or _positions(config)
     pool, found, assumed = None, None, {**deployed.assumed, "loading_takes_gib": round((taken - each) / GIB, 2)}
     explicit = _cpu_cache(launch)
     if explicit is not None:
@@ -81,7 +81,7 @@ def memory(subject: Subject) -> tuple[MemoryNeed | None, list[AuditFinding]]:
     """What the model takes, and what will not fit or not divide."""
     try:
         asked = subject.parameters
-        here = bool(subject.checkpoint.headers)
+        here = subject.checkpoint.whole
         weights = stored(asked, subject.tensors) if here else _by_configuration(subject, asked)
         it = fit(subject.config, subject.quantization, weights, subject.launch, subject.host)
     except (NotDescribed, NotKnown):
@@ -91,6 +91,12 @@ def memory(subject: Subject) -> tuple[MemoryNeed | None, list[AuditFinding]]:
         round(it.weights / GIB, 2), round(it.cache.counted()), it.tokens, assumed
     )  # fmt: skip
     return need, [*_room(it, subject.host), *_layout(it)]
+
+
+def _positions(config: Mapping[str, Any]) -> int:
+    """The longest context that the model says it has."""
+    told = config.get("max_position_embeddings")
+    return told if type(told) is int and told > 0 else 1 << 17
 
 
 def _by_configuration(subject: Subject, asked: tuple[Parameter, ...]) -> list[Weight]:
@@ -112,7 +118,7 @@ def _room(it: Fit, host: Host | None) -> Iterator[AuditFinding]:
     engine = it.deployed.engine
     ranks = it.deployed.tp * it.deployed.pp * (it.deployed.dp if it.deployed.attention_tp == it.deployed.tp else 1)
     if host is not None and host.gpus and ranks > host.gpus:
-        what = f"the command asks for {ranks} ranks, and the host has {host.gpus} GPUs"
+        what = f"the command asks for {ranks} ranks, and the host has {host.gpus} GPU{'s' * (host.gpus > 1)}"
         yield _finding("memory-too-few-gpus", Severity.ERROR, what, "--tp", "Lower the parallel sizes.", engine)
     if it.pool is None or it.tokens is None or not it.weights:
         return

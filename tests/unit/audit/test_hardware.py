@@ -79,6 +79,8 @@ def vllm(version: str | None = "0.32.0", **arguments: str) -> Launch:
         (GLM5_FP4, vllm("0.24.0"), "100", "moe-trtllm-routing-nan"),
         (KIMI_FP4, vllm(), "gfx950", "nvfp4-amd"),
         (GLM5, Launch("tensorrt-llm", None, {}), "120", "dsa-sm120-tensorrt-llm"),
+        (KIMI_FP4, Launch("tensorrt-llm", None, {}), "120", "fp4-tactics-shared-memory-tensorrt-llm"),
+        (KIMI_FP4, Launch("tensorrt-llm", None, {}), "121", "fp4-gemm-shared-memory-tensorrt-llm"),
     ],
 )
 def test_what_others_met_is_told_before_the_launch(
@@ -100,6 +102,7 @@ WORKS = [
     (QWEN25, vllm(), "75"),
     (QWEN25, vllm(), "121"),
     (QWEN25, vllm(kv_cache_dtype="fp8"), "89"),
+    (KIMI_FP4, Launch("tensorrt-llm", None, {}), "100"),
 ]
 
 

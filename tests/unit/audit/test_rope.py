@@ -255,3 +255,31 @@ def test_two_shares_that_differ_leave_open_what_attention_goes_by(tmp_path: Path
     scaling = {"type": "dynamic", "rope_theta": 1e6, "factor": 2.0, "partial_rotary_factor": 1.0}
     told = {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.5, "rope_parameters": scaling}
     assert outcomes(audited(tmp_path, told))["transformers-5.2"] == "unknown"
+
+
+LLAMA3 = {
+    "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "absurd"),
+    [
+        ({}, False),
+        ({"factor": 64.0}, False),
+        ({"factor": 0.5}, True),
+        ({"factor": -8.0}, True),
+        ({"factor": 1e6}, True),
+        ({"low_freq_factor": 8.0}, True),
+        ({"original_max_position_embeddings": -1}, True),
+        ({"rope_type": "linear", "factor": 0.25}, True),
+        ({"rope_type": "default", "factor": 0.25}, False),
+    ],
+)
+def test_a_scaling_that_no_model_was_trained_with_is_told(
+    tmp_path: Path, changes: dict[str, Any], absurd: bool
+) -> None:
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": {**LLAMA3, **changes}})
+    told = [one.severity for one in found.findings if one.id == "rope-scaling-absurd"]
+    assert told == [Severity.WARNING] * absurd
