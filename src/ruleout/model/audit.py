@@ -124,12 +124,18 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """What the model takes on each rank, and what is left for the KV cache. `assumed`: by name, what was not given."""
+    """What the model takes on each rank, and what is left for the KV cache.
+
+    Attributes:
+        assumed: by name, what was not given.
+        kv_tokens_between: the tokens at either end of what is measured and not computed; None where kv_tokens is.
+    """
 
     weights_gib_per_rank: float
     kv_bytes_per_token: int
     kv_tokens: int | None = None
     assumed: Mapping[str, Any] = field(default_factory=dict)
+    kv_tokens_between: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
