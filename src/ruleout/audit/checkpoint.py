@@ -80,6 +80,9 @@ def _no_safetensors(subject: Subject, held: Checkpoint) -> Iterator[AuditFinding
         yield _finding("checkpoint-pickle", Severity.WARNING, what, quoted(pickles[0]), remedy, source)
     elif not others and not saved:
         yield from _empty(subject)
+    elif not saved:
+        what = f"weights are in a format that is not read here ({few(others)}): nothing is said of them"
+        yield _finding("checkpoint-other-format", Severity.NOTE, what, quoted(others[0]), "", FORMAT)
 
 
 def _instead(folder: ModelFolder, name: str) -> tuple[str, str] | None:

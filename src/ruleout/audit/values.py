@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ruleout.audit.checkpoint_families import EXPERTS, KNOWN, Sizes
-from ruleout.audit.folder import quoted
+from ruleout.audit.folder import kind_of, quoted
 from ruleout.audit.subject import Subject
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
@@ -50,6 +50,7 @@ def values(subject: Subject) -> Iterator[AuditFinding]:
     yield from _heads(subject)
     yield from _activation(subject)
     yield from _dtype(subject)
+    yield from _quantization(subject)
 
 
 def _twice(subject: Subject) -> Iterator[AuditFinding]:
@@ -105,6 +106,19 @@ def _dtype(subject: Subject) -> Iterator[AuditFinding]:
     if isinstance(told, str) and told not in DTYPES:
         what = f"{key} is {quoted(told)}, which names no dtype of torch: it fails when config.json is read"
         yield _published("config-dtype", what, key)
+
+
+def _quantization(subject: Subject) -> Iterator[AuditFinding]:
+    """A declaration that declares nothing: weights are taken for plain ones, or the load stops."""
+    key = "quantization_config"
+    told = subject.config.get(key)
+    if told is None:
+        return
+    if not isinstance(told, dict):
+        yield _published("config-quantization", f"{key} is {kind_of(told)}, where an object is needed", key)
+    elif not {"quant_method", "quant_algo"} & told.keys():
+        what = f"{key} has no quant_method: no engine knows how the weights are stored"
+        yield _published("config-quantization", what, key)
 
 
 def _published(id_: str, what: str, key: str) -> AuditFinding:

@@ -87,3 +87,18 @@ def test_a_key_that_stands_twice_is_told_with_its_file(tmp_path: Path) -> None:
     (folder / "config.json").write_text('{"vocab_size": 7, ' + text.lstrip()[1:])
     (told,) = [one for one in audit(ModelFolder(folder)).findings if one.id == "config-key-twice"]
     assert (told.severity, told.where) == (Severity.WARNING, "config.json: vocab_size")
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("fp8", True),
+        ({}, True),
+        ({"bits": 4}, True),
+        ({"quant_method": "fp8"}, False),
+        ({"quant_algo": "NVFP4", "producer": {"name": "modelopt"}}, False),
+    ],
+)
+def test_a_declaration_of_quantisation_that_declares_nothing(tmp_path: Path, told: Any, expected: bool) -> None:
+    wrong = found(tmp_path, {**LLAMA, "quantization_config": told})
+    assert [one.id for one in wrong] == ["config-quantization"] * expected

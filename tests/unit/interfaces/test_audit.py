@@ -46,6 +46,15 @@ def test_it_exits_1_when_an_error_was_found_and_0_when_none_was(
     assert "config.json: rope_scaling" in out
 
 
+def test_a_command_in_quotes_is_the_same_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(model(tmp_path / "m"))
+    words = ["vllm", "serve", folder, "--dtype", "bf16"]
+    as_words, as_one = (told(capsys, folder, "--", *command)[1] for command in (words, [" ".join(words)]))
+    assert as_words == as_one
+    assert "command-word" in as_one
+    assert told(capsys, folder, "--", "vllm serve 'a")[0] == 0
+
+
 def test_the_document_has_the_keys_of_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, str(model(tmp_path / "m", BOTH)))
     assert {"schema", "model", "findings", "memory", "rope", "against"} <= set(found)
