@@ -57,6 +57,10 @@ def _used(subject: Subject) -> Iterator[AuditFinding]:
     elif engine not in JUDGED:
         what = f"the rules of {engine} are not known here: the model is judged without them"
         yield _finding(subject, "command-not-known", Severity.NOTE, what, "the command")
+    file = subject.launch.value("config")
+    if file is not None and engine in ("vllm", "sglang"):
+        what = f"more flags stand in {quoted(file)}, which is not read here: the model is judged without them"
+        yield _finding(subject, "command-file", Severity.WARNING, what, "--config", "Write them into the command.")
 
 
 def _model(subject: Subject) -> Iterator[AuditFinding]:

@@ -25,6 +25,10 @@ _SGLANG = "https://docs.sglang.ai/advanced_features/hyperparameter_tuning.html"
 _VLLM = "https://docs.vllm.ai/en/latest/configuration/conserving_memory/"
 
 
+COUNTED = ("sglang", "vllm")
+"""The engines whose way of setting memory aside is known here."""
+
+
 @dataclass(frozen=True)
 class Fit:
     """How a model lies in the memory of one rank.
@@ -67,7 +71,7 @@ def fit(
     pool, explicit = None, _cpu_cache(launch)
     if explicit is not None:
         pool = Span.of(explicit)
-    elif launch.engine and host is not None and host.memory:
+    elif launch.engine in COUNTED and host is not None and host.memory:
         left = budget(launch, host, deployed, config)
         pool = left.bytes - taken
         assumed |= left.assumed
@@ -120,9 +124,14 @@ def _room(it: Fit, host: Host | None) -> Iterator[AuditFinding]:
     if host is not None and host.gpus and ranks > host.gpus:
         what = f"the command asks for {ranks} ranks, and the host has {host.gpus} GPU{'s' * (host.gpus > 1)}"
         yield _finding("memory-too-few-gpus", Severity.ERROR, what, "--tp", "Lower the parallel sizes.", engine)
+    weights = it.weights / GIB
+    if it.pool is None and engine and host is not None and 0 < host.memory < it.weights:
+        what = f"weights of {weights:.1f} GiB a rank are more than the {host.memory / GIB:.1f} GiB of a GPU"
+        remedy = "Use more ranks or a smaller format."
+        yield _finding("memory-does-not-fit", Severity.ERROR, what, "memory", remedy, engine)
     if it.pool is None or it.tokens is None or it.between is None or not it.weights:
         return
-    weights, most = it.weights / GIB, it.between[1]
+    most = it.between[1]
     if it.pool.likely <= 0:
         lacking = -it.pool.likely / GIB
         what = f"weights of {weights:.1f} GiB a rank leave nothing for the KV cache: {lacking:.1f} GiB are lacking"

@@ -25,6 +25,8 @@ _POSITIVE = {
 """Sizes, and a number that no model comes near: ten times the largest published one, or more."""
 _MAY_BE_ZERO = frozenset({"intermediate_size", "moe_intermediate_size", "q_lora_rank", *EXPERTS})
 """How configurations say that there is none."""
+_METHODS = ("quant_method", "quant_algo", "load_in_8bit", "load_in_4bit")
+"""Keys that say how weights are quantised; the last two are those of bitsandbytes, which used to say no more."""
 _UNLIMITED = ("max_position_embeddings", -1)
 """How configurations of models without a table of positions say so."""
 _TWICE = ("config.json", "generation_config.json", "tokenizer_config.json", "hf_quant_config.json")
@@ -116,7 +118,7 @@ def _quantization(subject: Subject) -> Iterator[AuditFinding]:
         return
     if not isinstance(told, dict):
         yield _published("config-quantization", f"{key} is {kind_of(told)}, where an object is needed", key)
-    elif not {"quant_method", "quant_algo"} & told.keys():
+    elif told.keys().isdisjoint(_METHODS):
         what = f"{key} has no quant_method: no engine knows how the weights are stored"
         yield _published("config-quantization", what, key)
 

@@ -233,3 +233,14 @@ def test_it_is_sure_not_to_fit_only_where_it_fits_at_neither_end(tmp_path: Path)
         found = audited(QWEN25, tmp_path, sglang(mem_fraction_static="0.1"), host)
         told = [one.severity for one in found.findings if one.id == "memory-does-not-fit"]
         assert told == ([] if expected is None else [expected]), gib
+
+
+@pytest.mark.parametrize("engine", ["transformers", "tensorrt-llm", "command"])
+def test_of_an_engine_whose_way_is_not_known_only_the_weights_are_held_against_the_memory(
+    engine: str, tmp_path: Path
+) -> None:
+    for gib, expected in ((2, {"memory-does-not-fit"}), (80, set())):
+        found = audited(QWEN25, tmp_path, Launch(engine, None, {}), Host("90", 1, gib * GIB))
+        assert found.memory is not None
+        assert found.memory.kv_tokens is None
+        assert ids(found, Severity.ERROR) == expected

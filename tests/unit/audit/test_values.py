@@ -96,6 +96,7 @@ def test_a_key_that_stands_twice_is_told_with_its_file(tmp_path: Path) -> None:
         ({}, True),
         ({"bits": 4}, True),
         ({"quant_method": "fp8"}, False),
+        ({"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}, False),
         ({"quant_algo": "NVFP4", "producer": {"name": "modelopt"}}, False),
     ],
 )

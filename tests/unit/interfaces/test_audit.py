@@ -175,6 +175,17 @@ def test_the_screen_fits(width: int) -> None:
     assert any("425 664 tokens fit" in text for text, _ in rows) or width == 40
 
 
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [(None, "425 664 tokens fit"), ((420_000, 430_000), "425 664 tokens fit"),
+     ((0, 900_000), "about 425 664 tokens (0 to 900 000) fit")],
+)  # fmt: skip
+def test_both_ends_are_shown_where_they_are_far_apart(between: tuple[int, int] | None, said: str) -> None:
+    need = MemoryNeed(57.1, 44928, 425664, {}, between)
+    rows = screen(Audit(ModelFacts("/models/GLM-5-NVFP4"), (), need), 200)
+    assert any(said in text for text, _ in rows)
+
+
 def test_what_a_change_breaks_is_a_finding_that_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     original, other = model(tmp_path / "a", GLM), model(tmp_path / "b", GLM)
     spoil(other / "config.json", hidden_size=str(GLM["hidden_size"]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ruleout.audit import ModelFolder
     from ruleout.audit.subject import Progress
 
-ENGINES = ("sglang", "vllm", "transformers")
+ENGINES = ("sglang", "vllm", "transformers", "tensorrt-llm")
 _VERSION = re.compile(r"v?\d+(\.\d+)*([.+-]?[0-9A-Za-z]+)*")
 FIXED = "config.fixed.json"
 
