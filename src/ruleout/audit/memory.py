@@ -25,6 +25,8 @@ _SGLANG = "https://docs.sglang.ai/advanced_features/hyperparameter_tuning.html"
 _VLLM = "https://docs.vllm.ai/en/latest/configuration/conserving_memory/"
 
 
+FITTED = ("auto", "-1")
+"""How vLLM is told to make the context as long as fits."""
 COUNTED = ("sglang", "vllm")
 """The engines whose way of setting memory aside is known here."""
 
@@ -38,7 +40,7 @@ class Fit:
         pool: bytes that are left for the cache; None where command or host are not known, below 0 where nothing is.
         tokens: that the pool keeps.
         between: the same at either end of what is measured and not computed.
-        context: tokens of the longest request.
+        context: tokens of the longest request; 0 where the engine makes it as long as fits.
     """
 
     deployed: Deployment
@@ -80,6 +82,7 @@ def fit(
     step, limit = batched(launch, host), launch.number("max_total_tokens")
     kept = (tokens(held, size, launch.engine, context=context, batched=step) for size in pool)
     found, low, high = kept if limit is None else (min(one, limit) for one in kept)
+    context = 0 if launch.value("max_model_len") in FITTED else context
     return Fit(deployed, held, taken.likely, pool, found, (low, high), context, assumed)
 
 

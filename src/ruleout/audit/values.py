@@ -70,7 +70,7 @@ def _sizes(subject: Subject) -> Iterator[AuditFinding]:
         if type(value) is not int or (key, value) == _UNLIMITED:
             continue  # of another type, it is a finding by the types that releases insist on
         if value < (0 if key in _MAY_BE_ZERO else 1):
-            what = f"{key} is {value}: no model can be built with that"
+            what = f"{key} is {quoted(value)}: no model can be built with that"
         elif value > most:
             what = f"{key} is {quoted(value)}, which is beyond any model: it cannot be built, or takes all memory"
         else:

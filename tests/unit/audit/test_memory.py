@@ -216,6 +216,12 @@ def test_what_is_measured_and_not_computed_has_two_ends(tmp_path: Path) -> None:
     assert given.kv_tokens_between == (1000, 1000)
 
 
+@pytest.mark.parametrize(("told", "expected"), [("32768", True), ("auto", False), ("-1", False)])
+def test_a_context_that_is_made_to_fit_fits(told: str, expected: bool, tmp_path: Path) -> None:
+    found = audited(QWEN25, tmp_path, Launch("vllm", "0.32.0", {"max_model_len": told}), Host("75", 1, 6 * GIB))
+    assert ("memory-kv-too-small" in ids(found)) is expected
+
+
 def test_memory_that_is_the_hosts_own_is_less_certain(tmp_path: Path) -> None:
     def width(sm: str) -> float:
         need = audited(QWEN25, tmp_path, sglang(), Host(sm, 1, 80 * GIB)).memory
