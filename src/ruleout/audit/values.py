@@ -23,7 +23,7 @@ _POSITIVE = {
     **dict.fromkeys(EXPERTS, 1 << 20),
 }  # fmt: skip
 """Sizes, and a number that no model comes near: ten times the largest published one, or more."""
-_MAY_BE_ZERO = frozenset({"intermediate_size", "moe_intermediate_size", "q_lora_rank", *EXPERTS})
+_MAY_BE_ZERO = frozenset({"intermediate_size", "moe_intermediate_size", "q_lora_rank", "head_dim", *EXPERTS})
 """How configurations say that there is none."""
 _METHODS = ("quant_method", "quant_algo", "load_in_8bit", "load_in_4bit")
 """Keys that say how weights are quantised; the last two are those of bitsandbytes, which used to say no more."""

@@ -13,7 +13,9 @@ from tests.support.rope_variants import GLM
 
 from ruleout.audit import ModelFolder, audit
 from ruleout.audit.command_words import WORDS
-from ruleout.audit.values import ACTIVATIONS, DTYPES
+from ruleout.audit.rope.scaling import absurd
+from ruleout.audit.subject import subject
+from ruleout.audit.values import ACTIVATIONS, DTYPES, values
 from ruleout.engines.environments import installed
 from ruleout.engines.recipes import recipe
 from ruleout.model.audit import Launch
@@ -90,3 +92,25 @@ def test_activations_and_dtypes_are_those_of_the_real_libraries() -> None:
     activations, dtypes = json.loads(answered.stdout.splitlines()[-1])
     assert set(activations) == ACTIVATIONS
     assert set(dtypes) >= DTYPES
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_what_the_real_library_has_for_any_model_type_is_no_finding(tmp_path: Path) -> None:
+    python = python_of("transformers-5.24.0")
+    answered = subprocess.run(
+        [str(python), str(HERE / "real_defaults.py")],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+        env=os.environ | QUIET,
+    )
+    defaults = [line for line in answered.stdout.splitlines() if line.startswith("{")]
+    assert len(defaults) > 500
+    wrong = []
+    for config in defaults:
+        (tmp_path / "config.json").write_text(config)
+        it = subject(ModelFolder(tmp_path), Launch("vllm", None, {}), None)
+        wrong += [(json.loads(config).get("model_type"), told.id, told.what) for told in (*values(it), *absurd(it))]
+    assert not wrong

@@ -267,7 +267,7 @@ LLAMA3 = {
     ("changes", "absurd"),
     [
         ({}, False),
-        ({"factor": 64.0}, False),
+        ({"factor": 2048.0}, False),
         ({"factor": 0.5}, True),
         ({"factor": -8.0}, True),
         ({"factor": 1e6}, True),

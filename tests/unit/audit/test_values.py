@@ -63,6 +63,7 @@ def test_a_value_that_no_model_is_built_from_is_an_error(
     "changes",
     [
         {"intermediate_size": 0},
+        {"head_dim": 0},
         {"max_position_embeddings": -1},
         {"num_key_value_heads": [8, 8]},
         {"dtype": "bfloat16", "torch_dtype": "whatever"},
