@@ -16,31 +16,81 @@ TRUTH = 425_664
 
 
 def memory_lines(folders: list[Path]) -> list[str]:
-    """The table of all logs that are there."""
-    lines = ["| log | tokens printed | from the pool it prints | error | from configuration, host and flags | error |"]
-    lines.append("|---|---|---|---|---|---|")
-    notes = []
-    for answer in memory.answers(folders):
-        given = 100 * (answer.given_pool / answer.seen - 1)
-        digit = "" if abs(given) <= 0.5 else " (the same to the digit it prints)" if answer.exact else " (!)"
-        alone = "–" if answer.alone is None else f"{answer.alone:,}"
-        error = "" if answer.alone is None else f"{100 * (answer.alone / answer.seen - 1):+.1f} %"
-        name = answer.case.log.removesuffix(".log")
-        lines.append(
-            f"| {name} | {answer.seen:,} | {answer.given_pool:,} | {given:+.2f} %{digit} | {alone} | {error} |"
-        )
-        if answer.case.note:
-            notes.append(f"- {name}: {answer.case.note}.")
-    lines += [
+    """The tables of all logs that are there, and what they come to."""
+    answers = list(memory.answers(folders))
+    notes = [f"- {_name(answer)}: {answer.case.note}." for answer in answers if answer.case.note]
+    return [*_given_lines(answers), "", *_alone_lines(answers), "", *notes, "", *_glm5_lines()]
+
+
+def _given_lines(answers: list[memory.Answer]) -> list[str]:
+    lines = [
+        "Given the pool that a log prints, the tokens that it keeps. The log rounds: pools between which it prints the "
+        "same keep so many tokens as the fourth column says.",
         "",
-        *notes,
-        "",
-        f"GLM-5 in NVFP4 on eight RTX PRO 6000, TP 8, where a deployment reported {TRUTH:,} tokens:",
-        "",
+        "| log | tokens printed | from the pool | by the rounding of the log | error |",
+        "|---|---|---|---|---|",
     ]
-    lines += ["| KV cache | tokens | error |", "|---|---|---|"]
-    memory.glm5(lambda kind, found: lines.append(f"| {kind} | {found:,} | {100 * (found / TRUTH - 1):+.1f} % |"))
+    near, excused = 0, []
+    for answer in answers:
+        error, (low, high) = answer.given_pool / answer.seen - 1, answer.rounded
+        near += abs(error) <= 0.005
+        if abs(error) > 0.005 and low <= answer.seen <= high:
+            excused.append(f"{_name(answer)} (its rounding alone is ±{50 * (high - low) / answer.seen:.1f} %)")
+        rounded = f"{low:,} to {high:,}"
+        lines.append(
+            f"| {_name(answer)} | {answer.seen:,} | {answer.given_pool:,} | {rounded} | {_percent(error, 2)} |"
+        )
+    told = f"; as near as the log says: {', '.join(excused)}" if excused else ""
+    return [*lines, "", f"Within 0.5 %: {near} of {len(answers)}{told}."]
+
+
+def _alone_lines(answers: list[memory.Answer]) -> list[str]:
+    lines = [
+        "From configuration, host and flags alone. The pool is what large numbers leave of each other, and some of "
+        "them are measured, not computed: `between` is what the audit says for both ends of these. `off` is the error "
+        "of the pool as a part of the host's memory.",
+        "",
+        "| log | tokens printed | from configuration, host and flags | between | off | error |",
+        "|---|---|---|---|---|---|",
+    ]
+    near = 0
+    inside: list[str] = []
+    outside: list[str] = []
+    for answer in answers:
+        error, (low, high) = answer.alone / answer.seen - 1, answer.between
+        near += abs(error) <= 0.15
+        if abs(error) > 0.15:
+            (inside if low <= answer.seen <= high else outside).append(_name(answer))
+        off = "–" if answer.off is None else _percent(answer.off, 1)
+        span = "–" if low == high else f"{low:,} to {high:,}"
+        lines.append(
+            f"| {_name(answer)} | {answer.seen:,} | {answer.alone:,} | {span} | {off} | {_percent(error, 1)} |"
+        )
+    lines += ["", f"Within 15 %: {near} of {len(answers)}."]
+    lines += [f"Farther off, but between the ends: {', '.join(inside)}."] if inside else []
+    lines += [f"Outside of both: {', '.join(outside)}."] if outside else []
     return lines
+
+
+def _glm5_lines() -> list[str]:
+    found = list(memory.glm5())
+    nearest, tokens = min(found, key=lambda one: abs(one[1] - TRUTH))
+    return [
+        f"GLM-5 in NVFP4 on eight RTX PRO 6000, TP 8, where a deployment with SGLang reported {TRUTH:,} tokens: "
+        f"nearest is {nearest}, {_percent(tokens / TRUTH - 1, 1)}.",
+        "",
+        "| KV cache | tokens | error |",
+        "|---|---|---|",
+        *(f"| {kind} | {count:,} | {_percent(count / TRUTH - 1, 1)} |" for kind, count in found),
+    ]
+
+
+def _name(answer: memory.Answer) -> str:
+    return answer.case.log.removesuffix(".log")
+
+
+def _percent(part: float, digits: int) -> str:
+    return f"{100 * part:+.{digits}f} %"
 
 
 def speed_lines(scratch: Path | None, gigabytes: float, rounds: int) -> list[str]:

@@ -7,8 +7,8 @@ the host and the flags alone, how many tokens. The logs are not part of this rep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from ruleout.audit.checkpoint_families import Part, parameters
 from ruleout.audit.memory import fit
 from ruleout.audit.memory_cache import Cache, cache, tokens
 from ruleout.audit.memory_deployment import deployment
-from ruleout.audit.memory_weights import by_configuration
+from ruleout.audit.memory_reserve import budget
+from ruleout.audit.memory_weights import Span, by_configuration, loaded
 from ruleout.audit.quantised_reading import declared
 from ruleout.model.audit import Host, Launch
 
@@ -61,8 +62,15 @@ GLM5_NVFP4 = {
     "ignore": ["lm_head", "*self_attn*", "*shared_experts*", *(f"model.layers.{layer}.*" for layer in range(3))],
 }  # fmt: skip
 LAGUNA = Cache(full=12, sliding=36, entry=4096, stored=4096, index=0, window=512, page=16)
-"""Laguna-S-2.1: 48 layers, every fourth with full attention, 8 KV heads of 128, a window of 512. Its draft model has
-six layers with full attention."""
+"""Laguna-S-2.1: 48 layers, every fourth with full attention, 8 KV heads of 128, a window of 512."""
+LAGUNA_AND_DRAFT = replace(LAGUNA, full=18)
+"""Its draft model has six layers with full attention."""
+BY_SIZE = "its configuration is not known: weights by the size of the files that vLLM prints, and a step takes nothing"
+VLLM_GB10 = Launch("vllm", "0.25.1", {"gpu_memory_utilization": "0.89"})
+NO_STEP = {"hidden_size": 1, "intermediate_size": 1, "vocab_size": 1}
+"""What a step takes without a size that is known: nothing."""
+GB10 = Host("121", 1, int(121.5 * GIB))
+"""By what vLLM prints of the share that its graphs take: 1.41 GiB are 0.0116 of the memory, 2.55 GiB are 0.0210."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ class Case:
         pool: how the log prints the bytes of the pool, in GiB; several numbers are added.
         printed: how it prints the tokens.
         held: the cache, where only its shape is known and not the whole configuration.
+        stored: GiB of weights in the files, where the log tells them and the configuration is not known.
         host: what the log says is there before anything is loaded.
         digits: of the pool as it is printed, behind the point.
         bytes: of a token in what the log prints, where that is not all that is allocated.
@@ -86,6 +95,7 @@ class Case:
     printed: str
     quantization: dict[str, Any] | None = None
     held: Cache | None = None
+    stored: float | None = None
     host: Host | None = None
     context: int = 1 << 17
     digits: int = 2
@@ -127,13 +137,13 @@ CASES = (
         "sglang-0.5.23-cpuonly_llama.log", _sglang("0.5.23", device="cpu", mem_fraction_static="0.1", dtype="float32"),
         LLAMA_TINY, SGLANG_POOL, SGLANG_TOKENS, host=Host(None, 0, int(21.59 * GIB)),
     ),
-    _gb10("success", "0.5.11", 16.48, note="the pool is 1 % of the memory; 0.06 GiB of weights are a third of it"),
+    _gb10("success", "0.5.11", 16.48),
     _gb10("flashinfer-jit-fp4-compile-error", "0.5.11", 112.22, bytes=7168, note="it prints values without scales"),
     _gb10("fp4kv-garbage-silent", "0.5.12", 112.24),
     Case(
         "sglang-gb10-host-oom-graph-capture.log", _sglang("0.5.16", mem_fraction_static="0.88"), {},
-        r"SWAKVPool mem usage: ([\d.]+) GB", r"full_layer_tokens=(\d+)", held=LAGUNA,
-        note="configuration not published",
+        r"SWAKVPool mem usage: ([\d.]+) GB", r"full_layer_tokens=(\d+)", held=LAGUNA, stored=94.93,
+        host=Host("121", 1, int((115.26 + 1.2) * GIB)), note=BY_SIZE,
     ),
     *(
         Case(
@@ -142,27 +152,37 @@ CASES = (
         ) for log in ("success", "smem-crash")
     ),
     Case(
-        "vllm-gb10-success-then-operator-stop.log", Launch("vllm", "0.25.1", {"max_num_batched_tokens": "2048"}), {},
+        "vllm-gb10-success-then-operator-stop.log", VLLM_GB10, {},
         r"Available KV cache memory: ([\d.]+) GiB", r"GPU KV cache size: ([\d,]+) tokens",
-        held=Cache(18, 36, 4096, 4096, 0, 512, 16), context=65536, note="configuration not published",
+        held=LAGUNA_AND_DRAFT, stored=94.93, host=GB10, context=65536, note=BY_SIZE,
     ),
     Case(
-        "vllm-gb10-kv-cache-too-small.log", Launch("vllm", "0.25.1", {"max_num_batched_tokens": "2048"}), {},
+        "vllm-gb10-kv-cache-too-small.log", VLLM_GB10, {},
         r"Available KV cache memory: ([\d.]+) GiB", r"estimated maximum model length is (\d+)",
-        held=Cache(18, 36, 4096, 4096, 0, 512, 16), context=262144, request=True, note="it prints its longest request",
+        held=LAGUNA_AND_DRAFT, stored=94.92, host=GB10, context=262144, request=True,
+        note=f"it prints its longest request; {BY_SIZE}",
     ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Tokens by the audit and by the server. `exact`: whether they agree to the last digit of the pool as printed."""
+    """Tokens by the audit and by the server.
+
+    Attributes:
+        given_pool: from the pool as it is printed; `rounded` from all pools that print the same.
+        alone: from configuration, host and flags; `between` at either end of what is measured and not computed.
+        off: how many bytes the pool that would keep the tokens seen is larger or smaller than the estimated one, as a
+            part of the host's memory; None where the command says how large it is.
+    """
 
     case: Case
     seen: int
     given_pool: int
-    exact: bool
-    alone: int | None
+    rounded: tuple[int, int]
+    alone: int
+    between: tuple[int, int]
+    off: float | None
 
 
 def answers(folders: list[Path]) -> Iterator[Answer]:
@@ -178,7 +198,11 @@ def answers(folders: list[Path]) -> Iterator[Answer]:
         pool = sum(map(float, pools.groups())) * GIB
         seen = int(printed[1].replace(",", ""))
         held = case.held or _cache(case)
-        yield Answer(case, seen, _tokens(case, held, pool), _exact(case, held, pool, seen), _alone(case))
+        given, rounded = _tokens(case, held, pool), _rounded(case, held, pool)
+        alone = _alone(case)
+        likely, least, most = (_tokens(replace(case, bytes=None), held, size) for size in alone)
+        off = alone.likely * (1 - seen / likely) / case.host.memory if case.host is not None and likely else None
+        yield Answer(case, seen, given, rounded, likely, (least, most), off)
 
 
 def _cache(case: Case) -> Cache:
@@ -194,29 +218,35 @@ def _tokens(case: Case, held: Cache, pool: float) -> int:
     return tokens(held, pool, case.launch.engine, context=case.context, batched=2048)
 
 
-def _exact(case: Case, held: Cache, pool: float, seen: int) -> bool:
-    """Whether a pool that prints the same keeps so many tokens: half a unit of the last digit for each number."""
+def _rounded(case: Case, held: Cache, pool: float) -> tuple[int, int]:
+    """Tokens of the pools that print the same: half a unit of the last digit for each number that is added."""
     half = re.compile(case.pool).groups * 0.5 * 10**-case.digits * GIB
-    return _tokens(case, held, pool - half) - 64 <= seen <= _tokens(case, held, pool + half) + 64
+    return _tokens(case, held, pool - half), _tokens(case, held, pool + half)
 
 
-def _alone(case: Case) -> int | None:
-    if not case.config or (case.host is None and not case.launch.env):
-        return None
+def _alone(case: Case) -> Span:
+    """The pool by configuration, host and flags."""
+    if case.stored is not None and case.host is not None:
+        deployed = deployment(case.launch, case.host, {}, None)
+        return budget(case.launch, case.host, deployed, NO_STEP).bytes - loaded(case.stored * GIB, deployed)
     weights = []
     if case.host is not None:
         asked = [p for p in parameters(case.config) if not (p.optional and p.part is Part.VOCABULARY)]
         weights = by_configuration(asked, declared(case.quantization))
-    return fit(case.config, case.quantization, weights, case.launch, case.host).tokens
+    pool = fit(case.config, case.quantization, weights, case.launch, case.host).pool
+    assert pool is not None, case.log
+    return pool
 
 
-def glm5(say: Callable[[str, int], None]) -> None:
-    """GLM-5-NVFP4 on eight GPUs of 96 GB under each type of cache, beside the 425,664 tokens of a deployment."""
-    asked = list(parameters(GLM5))
-    weights = by_configuration(asked, declared(GLM5_NVFP4))
-    for kind, version in (("auto (fp8_e4m3)", "0.5.9"), ("fp8_e4m3, packed as counted since", None), ("bf16", "0.5.9")):
-        dtype = kind.split(" ")[0].rstrip(",")
-        launch = _sglang("0.5.9", tp="8", kv_cache_dtype=dtype)
-        launch = launch if version else Launch("sglang", None, {**launch.arguments, "mem_fraction_static": "0.848"})
-        found = fit(GLM5, GLM5_NVFP4, weights, launch, PRO_6000).tokens
-        say(kind, found or 0)
+def glm5() -> Iterator[tuple[str, int]]:
+    """GLM-5-NVFP4 on eight GPUs of 96 GB under SGLang, by the type of the cache and how it is counted: tokens."""
+    weights = by_configuration(list(parameters(GLM5)), declared(GLM5_NVFP4))
+    same = {"tp": "8", "mem_fraction_static": "0.848"}
+    for told, version, dtype in (
+        ("fp8_e4m3, SGLang's own choice on SM120", "0.5.9", "auto"),
+        ("fp8_e4m3 as it is counted since 0.5.12", "0.5.12", "auto"),
+        ("bf16", "0.5.9", "bf16"),
+    ):
+        found = fit(GLM5, GLM5_NVFP4, weights, _sglang(version, kv_cache_dtype=dtype, **same), PRO_6000)
+        held = found.cache
+        yield f"{told} ({held.entry:.0f} + {held.index:.0f} bytes a token and layer)", found.tokens or 0

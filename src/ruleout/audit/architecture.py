@@ -103,6 +103,7 @@ def _of_engine(subject: Subject) -> Iterator[AuditFinding]:
         severity = Severity.ERROR if subject.launch.engine in ("vllm", "sglang") else Severity.WARNING
         yield _finding("architecture-missing", severity, what, "architectures", "Write it as in the published file.")
         return
+    yield from _of_another_type(subject, name)
     for engine in ("vllm", "sglang"):
         told, version = _table()[engine], subject.launch.version
         if name in told["architectures"] or subject.launch.engine not in ("", engine):
@@ -115,6 +116,27 @@ def _of_engine(subject: Subject) -> Iterator[AuditFinding]:
             "architecture-not-native", severity, what + instead, "config.json: architectures",
             "Check that this engine serves the model, or use another.", SOURCES[engine], Component.USER_CONFIG,
         )  # fmt: skip
+
+
+_FAMILIES = {
+    "llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM", "qwen2_moe": "Qwen2MoeForCausalLM", "qwen3_moe": "Qwen3MoeForCausalLM",
+    "glm4_moe": "Glm4MoeForCausalLM", "deepseek_v2": "DeepseekV2ForCausalLM", "deepseek_v3": "DeepseekV3ForCausalLM",
+    "deepseek_v32": "DeepseekV32ForCausalLM", "kimi_k2": "DeepseekV3ForCausalLM",
+    "glm_moe_dsa": "GlmMoeDsaForCausalLM",
+}  # fmt: skip
+"""The architectures of published configurations, by their model type."""
+
+
+def _of_another_type(subject: Subject, name: str) -> Iterator[AuditFinding]:
+    """Transformers builds a model by its type, vLLM and SGLang by its architecture: they have to mean the same one."""
+    own = _FAMILIES.get(subject.model_type or "")
+    if own is None or name == own or name not in _FAMILIES.values():
+        return
+    what = f"architectures is {quoted(name)}, and {quoted(subject.model_type)} is that of {own}: "
+    what += "vLLM and SGLang build the one, transformers the other"
+    remedy = "Write both as in the published config.json."
+    yield _finding("architecture-other-type", Severity.WARNING, what, "architectures", remedy)
 
 
 def _layers(config: Mapping[str, Any]) -> Iterator[AuditFinding]:

@@ -11,7 +11,7 @@ from ruleout.audit.architecture import architecture
 from ruleout.audit.checkpoint import checkpoint
 from ruleout.audit.checkpoint_shapes import counted, shapes
 from ruleout.audit.command import command
-from ruleout.audit.folder import ModelFolder
+from ruleout.audit.folder import ModelFolder, Unreadable
 from ruleout.audit.hardware import hardware
 from ruleout.audit.memory import memory
 from ruleout.audit.memory_dividing import dividing
@@ -19,9 +19,11 @@ from ruleout.audit.quantised_fused import fused
 from ruleout.audit.rope.checks import findings as rope_findings
 from ruleout.audit.rope.checks import readings as rope_readings
 from ruleout.audit.rope.families import RELEASES
-from ruleout.audit.subject import Check, Progress, Subject, subject
+from ruleout.audit.subject import Check, Progress, Subject, subject, unreadable
 from ruleout.audit.template import template
 from ruleout.audit.tokens import tokens
+from ruleout.audit.values import values
+from ruleout.model import Component
 from ruleout.model.audit import (
     Audit,
     AuditFinding,
@@ -36,13 +38,24 @@ from ruleout.model.audit import (
 _ORDER = tuple(Severity)
 
 
+_ALSO = ("special_tokens_map.json", "added_tokens.json", "preprocessor_config.json", "processor_config.json")
+"""Small files that engines read, and that nothing else is asked of here."""
+
+
 def files(subject: Subject) -> Iterator[AuditFinding]:
     """The small files that could not be read."""
     yield from subject.problems
+    for name in _ALSO:
+        try:
+            if subject.folder.has(name):
+                subject.folder.mapping(name)
+        except Unreadable as problem:
+            yield unreadable(problem, Severity.ERROR, Component.TOKENIZER_TEMPLATE)
 
 
 CHECKS: tuple[Check, ...] = (
-    files, command, architecture, rope_findings, tokens, template, checkpoint, shapes, fused, dividing, hardware,
+    files, command, architecture, values, rope_findings, tokens, template, checkpoint, shapes, fused, dividing,
+    hardware,
 )  # fmt: skip
 
 

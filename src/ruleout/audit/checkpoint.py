@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from ruleout.audit.checkpoint_contents import BESIDE, INDEX, SHARDING, Checkpoint
-from ruleout.audit.folder import ModelFolder, quoted
+from ruleout.audit.folder import ModelFolder, Unreadable, quoted
 from ruleout.audit.subject import Subject
 from ruleout.audit.tensors import few
 from ruleout.model import Component
@@ -35,18 +35,32 @@ def checkpoint(subject: Subject) -> Iterator[AuditFinding]:
     held = subject.checkpoint
     yield from held.unread
     yield from _no_safetensors(subject, held)
+    yield from _in_their_place(held)
     for header in held.headers.values():
         for problem in header.problems:
+            if problem.kind == "instead":
+                continue
             where = f"{quoted(header.file)}: {problem.tensor}" if problem.tensor else quoted(header.file)
             which = "the tensor" if problem.tensor else "the file"
             what = f"{which} {problem.what}: it will not load, or not as it was saved"
             severity = _SEVERITY.get(problem.kind, Severity.ERROR)
-            remedy = _FETCHED if problem.kind == "instead" else _MENDED
-            yield _finding(f"checkpoint-{problem.kind}", severity, what, where, remedy, FORMAT)
+            yield _finding(f"checkpoint-{problem.kind}", severity, what, where, _MENDED, FORMAT)
     yield from _shards(subject.folder, held)
     if held.index is not None:
         yield from _against_index(subject.folder, held, held.index)
     yield from _twice(held)
+
+
+def _in_their_place(held: Checkpoint) -> Iterator[AuditFinding]:
+    """What a download left in the place of files: most often in that of all, which is one finding."""
+    saved: dict[str, list[str]] = defaultdict(list)
+    for header in held.headers.values():
+        for problem in header.problems:
+            if problem.kind == "instead":
+                saved[problem.what].append(header.file)
+    for told, names in saved.items():
+        what = f"{few(names)}: {told}"
+        yield _finding("checkpoint-instead", Severity.ERROR, what, quoted(names[0]), _FETCHED, FORMAT)
 
 
 def _no_safetensors(subject: Subject, held: Checkpoint) -> Iterator[AuditFinding]:
@@ -54,13 +68,28 @@ def _no_safetensors(subject: Subject, held: Checkpoint) -> Iterator[AuditFinding
     if held.headers or held.index is not None or held.unread:
         return
     pickles = [name for name in folder.names if name.endswith(_PICKLES) and name not in _NO_WEIGHTS]
+    others = [name for name in folder.names if name.endswith(_OTHER_WEIGHTS)]
+    saved = {name: told for name in (*pickles, *others) if (told := _instead(folder, name))}
+    for name, (what, remedy) in saved.items():
+        yield _finding("checkpoint-instead", Severity.ERROR, what, quoted(name), remedy, FORMAT)
+    pickles = [name for name in pickles if name not in saved]
     if pickles:
         what = f"weights are pickles ({few(pickles)}): loading them can run code, so nothing of them is read here"
         remedy = "Prefer a safetensors release, or convert it where nothing can be harmed."
         source = "https://huggingface.co/docs/hub/security-pickle"
         yield _finding("checkpoint-pickle", Severity.WARNING, what, quoted(pickles[0]), remedy, source)
-    elif not any(name.endswith(_OTHER_WEIGHTS) for name in folder.names):
+    elif not others and not saved:
         yield from _empty(subject)
+    elif not saved:
+        what = f"weights are in a format that is not read here ({few(others)}): nothing is said of them"
+        yield _finding("checkpoint-other-format", Severity.NOTE, what, quoted(others[0]), "", FORMAT)
+
+
+def _instead(folder: ModelFolder, name: str) -> tuple[str, str] | None:
+    try:
+        return folder.instead(name)
+    except Unreadable as problem:
+        return f"is not read: {problem.why}", problem.remedy
 
 
 def _empty(subject: Subject) -> Iterator[AuditFinding]:

@@ -46,6 +46,11 @@ class Checkpoint:
         """Whether everything that could be there was read: only then can a tensor be called missing."""
         return bool(self.headers) and all(header.readable for header in self.headers.values())
 
+    @property
+    def whole(self) -> bool:
+        """Whether every file that the index names is there too: only then do the headers tell all bytes."""
+        return self.complete and (self.index is None or set(self.index.values()) <= self.headers.keys())
+
 
 def contents(folder: ModelFolder) -> Checkpoint:
     """Reads the headers of a folder's safetensors files."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ruleout.audit.architecture import native_release
+from ruleout.audit.command_words import flag, words
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import RELEASES
 from ruleout.audit.subject import Subject
@@ -21,12 +22,7 @@ from ruleout.model.model_types import numbers
 
 JUDGED = ("vllm", "sglang", "transformers")
 """The engines whose rules are known here."""
-_COUNTS = (
-    "tensor_parallel_size", "tp_size", "tp", "pipeline_parallel_size", "pp_size", "pp", "data_parallel_size",
-    "dp_size", "dp", "expert_parallel_size", "ep_size", "ep", "max_num_seqs", "max_running_requests",
-)  # fmt: skip
-_SHARES = ("gpu_memory_utilization", "mem_fraction_static")
-_UNCOUNTED = re.compile(r"[${}<>…]|\(\(")
+_UNFILLED = re.compile(r"[${}<>…]|\(\(")
 _CONTEXT = ("max_model_len", "context_length")
 _LIMITS = ("n_positions", "max_seq_len", "seq_length", "model_max_length", "max_sequence_length", "max_seq_length")
 """Other keys that an engine takes for the longest context: with one of these, nothing is said."""
@@ -48,8 +44,7 @@ def command(subject: Subject) -> Iterator[AuditFinding]:
     yield from _model(subject)
     if subject.launch.engine in JUDGED:
         yield from _rules(subject)
-        yield from _counts(subject)
-        yield from _shares(subject)
+        yield from words(subject)
         yield from _context(subject)
         yield from _quantization(subject)
 
@@ -62,12 +57,16 @@ def _used(subject: Subject) -> Iterator[AuditFinding]:
     elif engine not in JUDGED:
         what = f"the rules of {engine} are not known here: the model is judged without them"
         yield _finding(subject, "command-not-known", Severity.NOTE, what, "the command")
+    file = subject.launch.value("config")
+    if file is not None and engine in ("vllm", "sglang"):
+        what = f"more flags stand in {quoted(file)}, which is not read here: the model is judged without them"
+        yield _finding(subject, "command-file", Severity.WARNING, what, "--config", "Write them into the command.")
 
 
 def _model(subject: Subject) -> Iterator[AuditFinding]:
     """The folder that the command serves, where it is another one than this."""
     served, here = subject.launch.model, subject.folder.path
-    if served is None or _UNCOUNTED.search(served):
+    if served is None or _UNFILLED.search(served):
         return
     path = Path(served)
     try:
@@ -96,29 +95,6 @@ def _rules(subject: Subject) -> Iterator[AuditFinding]:
         yield _finding(subject, "release-not-covered", Severity.NOTE, what, f"{engine} {version}")
 
 
-def _counts(subject: Subject) -> Iterator[AuditFinding]:
-    for name in _COUNTS:
-        value = subject.launch.value(name)
-        if value is None or _UNCOUNTED.search(value) or (value.isdecimal() and int(value) > 0):
-            continue
-        what = f"{_flag(name)} is {quoted(value)}, where a whole number from 1 on is needed: the command is refused"
-        yield _finding(subject, "command-number", Severity.ERROR, what, _flag(name), "Write a number.")
-
-
-def _shares(subject: Subject) -> Iterator[AuditFinding]:
-    for name in _SHARES:
-        value = subject.launch.value(name)
-        if value is None or _UNCOUNTED.search(value):
-            continue
-        try:
-            share = float(value)
-        except ValueError:
-            share = math.nan
-        if not 0 < share <= 1:
-            what = f"{_flag(name)} is {quoted(value)}, where a share of the memory is needed, above 0 and up to 1"
-            yield _finding(subject, "command-number", Severity.ERROR, what, _flag(name), "Write it as in 0.9.")
-
-
 def _context(subject: Subject) -> Iterator[AuditFinding]:
     """A context above what the model was made for: engines refuse it, unless a variable allows it."""
     launch, config = subject.launch, subject.config
@@ -129,10 +105,10 @@ def _context(subject: Subject) -> Iterator[AuditFinding]:
         return
     limit = max([most, *_stretched(config, most)])
     if asked > limit:
-        flag = _flag(next(name for name in _CONTEXT if name in launch.arguments))
-        what = f"{flag} {asked} is above the {limit} positions of the model: {launch.engine} refuses to start"
+        given = flag(next(name for name in _CONTEXT if name in launch.arguments))
+        what = f"{given} {asked} is above the {limit} positions of the model: {launch.engine} refuses to start"
         remedy = f"Lower it, scale the positions (rope_scaling), or allow it all the same: {allows}=1."
-        yield _finding(subject, "command-context", Severity.ERROR, what, flag, remedy)
+        yield _finding(subject, "command-context", Severity.ERROR, what, given, remedy)
 
 
 def _stretched(config: Any, most: int) -> Iterator[float]:
@@ -165,10 +141,6 @@ def _quantization(subject: Subject) -> Iterator[AuditFinding]:
         return
     remedy = "Leave the flag out, or fetch weights in that format."
     yield _finding(subject, "command-quantization", Severity.ERROR, what, "--quantization", remedy)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _finding(subject: Subject, id_: str, severity: Severity, what: str, where: str, remedy: str = "") -> AuditFinding:

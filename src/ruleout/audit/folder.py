@@ -23,6 +23,7 @@ DEEPEST = 64
 BEGINNING = 128
 """Bytes that tell what was saved in the place of a file."""
 _LONGEST = 80
+_FEW = 5
 _MARK = "\ufeff"
 
 
@@ -82,6 +83,11 @@ class ModelFolder:
             raise Unreadable(name, "no regular file", "Put the file itself there.")
         return os.fdopen(number, "rb")
 
+    def instead(self, name: str) -> tuple[str, str] | None:
+        """What lies in the place of a file, and what to do; None where it may be the file itself. Raises Unreadable."""
+        with self.opened(name) as stream:
+            return instead(stream.read(BEGINNING))
+
     def text(self, name: str, limit: int = SMALL) -> str:
         """A small text file, without a byte-order mark. Raises Unreadable."""
         return self._decoded(name, limit).removeprefix(_MARK)
@@ -118,6 +124,24 @@ class ModelFolder:
             raise Unreadable(name, why, "Mend it, or fetch the published file again.") from None
         return document
 
+    def twice(self, name: str) -> tuple[str, ...]:
+        """The keys that stand twice in one object of a small file of JSON, with different values; at most a few."""
+        found: dict[str, None] = {}
+
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            made: dict[str, Any] = {}
+            for key, value in pairs:
+                if key in made and made[key] != value and len(found) < _FEW:
+                    found[key] = None
+                made[key] = value
+            return made
+
+        try:
+            json.loads(self._decoded(name, SMALL), object_pairs_hook=once)
+        except (Unreadable, RecursionError, ValueError):
+            return ()  # which is told where the file is read
+        return tuple(found)
+
     def mapping(self, name: str, limit: int = SMALL) -> Mapping[str, Any]:
         """A small file of JSON that holds an object. Raises Unreadable."""
         document = self.json(name, limit)
@@ -149,9 +173,12 @@ class ModelFolder:
 def instead(beginning: bytes) -> tuple[str, str] | None:
     """What a download left in the place of a file, and what to do; None where it may be the file itself."""
     if beginning.startswith(b"version https://git-lfs.github.com/spec/"):
-        return "is a Git LFS pointer, not the file that it points to", "Run git lfs pull in the folder."
+        return "a Git LFS pointer lies there, not the file that it points to", "Run git lfs pull in the folder."
     if beginning.lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        return "is a page of HTML, not the file: a login or an error page was saved", "Fetch the published file again."
+        return (
+            "a page of HTML lies there, not the file: a login or an error page was saved",
+            "Fetch the published file again.",
+        )
     return None
 
 

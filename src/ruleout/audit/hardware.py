@@ -14,15 +14,22 @@ from ruleout.audit.subject import Subject
 from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, Severity
 
+CPU = "cpu"
+"""What stands for a compute capability where there is no GPU."""
+
 
 def hardware(subject: Subject) -> Iterator[AuditFinding]:
     """The rows of the table that this launch meets on this host."""
-    host, launch = subject.host, subject.launch
-    if host is None or not host.sm or not launch.engine or not subject.config:
+    launch, sm = subject.launch, _runs_on(subject)
+    if not sm or not launch.engine or not subject.config:
         return
     it, kind = traits(subject.config), stored_as(subject.quantization, launch)
     has = settings(subject)
-    memory = table().shared_memory.get(host.sm)
+    memory = table().shared_memory.get(sm)
+    if memory is None and sm != CPU:
+        what = f"{_name(sm)} is not in the table of GPUs: of what it lacks, little is known here"
+        source, component = table().toolkit_source, Component.KERNEL_ARCH_SUPPORT
+        yield AuditFinding("hardware-not-known", Severity.NOTE, what, _name(sm), "", source, component)
     for need in table().needs:
         if launch.engine not in need.engines or not need.model <= it:
             continue
@@ -32,14 +39,26 @@ def hardware(subject: Subject) -> Iterator[AuditFinding]:
             continue
         if not _meets(need.settings, has) or _excused(need, has, subject):
             continue
-        if _lacks(need, host.sm, memory):
-            yield _finding(need, host.sm, memory, has, known=launch.version is not None or not need.versions)
-    if host.sm in table().toolkits:
-        toolkit, name = table().toolkits[host.sm], f"SM{host.sm}".replace("SMgfx", "gfx")
+        if _lacks(need, sm, memory):
+            yield _finding(need, sm, memory, has, known=launch.version is not None or not need.versions)
+    if sm in table().toolkits:
+        toolkit, name = table().toolkits[sm], _name(sm)
         what = f"{name} needs {toolkit} or newer: torch's own, and that of the nvcc which compiles kernels at the start"
         yield AuditFinding(
             "hardware-toolkit", Severity.NOTE, what, name, "", table().toolkit_source, Component.INSTALL_ABI
         )
+
+
+def _runs_on(subject: Subject) -> str:
+    """The compute capability, or `cpu` where the command says so; empty where nobody does."""
+    launch, host = subject.launch, subject.host
+    if launch.value("device") == CPU or any(name.startswith("VLLM_CPU_") for name in launch.env):
+        return CPU
+    return host.sm or "" if host is not None else ""
+
+
+def _name(sm: str) -> str:
+    return f"SM{sm}".replace("SMgfx", "gfx").replace("SMcpu", "CPU")
 
 
 def _meets(asked: Choices, has: dict[str, set[str]]) -> bool:
@@ -54,6 +73,8 @@ def _excused(need: Need, has: dict[str, set[str]], subject: Subject) -> bool:
 
 
 def _lacks(need: Need, sm: str, memory: int | None) -> bool:
+    if sm == CPU:
+        return CPU in need.fails  # what a GPU would have to have is no question there
     if need.shared_memory and (memory is None or memory >= need.shared_memory):
         return False
     if need.works is not None:
@@ -66,13 +87,13 @@ def _finding(need: Need, sm: str, memory: int | None, has: dict[str, set[str]], 
     what = need.what
     for mark, value in filled.items():
         what = what.replace(mark, value)
-    what = what.replace("SMgfx", "gfx")
+    what = what.replace("SMgfx", "gfx").replace("SMcpu", "CPU")
     severity = need.severity
     if not known:
         what = f"in releases {need.versions}: {what}"
         severity = Severity.WARNING if severity is Severity.ERROR else severity
     told = [f"{name} {', '.join(sorted(values & has.get(name, set())))}" for name, values in need.settings.items()]
     return AuditFinding(
-        f"hardware-{need.id}", severity, what, "; ".join(told) or f"SM{sm}".replace("SMgfx", "gfx"),
+        f"hardware-{need.id}", severity, what, "; ".join(told) or _name(sm),
         need.remedy, need.source, need.component,
     )  # fmt: skip

@@ -35,6 +35,7 @@ def settings(subject: Subject) -> dict[str, set[str]]:
         "fp4_gemm_backend": _value(launch, "fp4_gemm_runner_backend", "fp4_gemm_backend"),
         "quantization": _value(launch, "quantization"),
         "dtype": _value(launch, "dtype"),
+        "model_impl": _value(launch, "model_impl"),
         "scale_fmt": {fmt} if isinstance(fmt := told.get("scale_fmt"), str) else set(),
     }
     if Sizes(config).indexed and launch.engine == "sglang":

@@ -12,11 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ruleout.audit.checkpoint_families import Sizes
+from ruleout.audit.folder import quoted
 from ruleout.model.audit import Host, Launch
 
-_BYTES = {"float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "bf16": 2, "auto": 2}
-_FP8 = ("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla")
-_FP4 = ("fp4_e2m1", "nvfp4")
+_BYTES: Mapping[str, float] = {
+    "float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "bf16": 2, "auto": 2,
+    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla", "mxfp8", "int8"), 1),
+    **dict.fromkeys(("fp8_per_token_head", "int8_per_token_head"), 1),
+    **dict.fromkeys(("fp4_e2m1", "fp4_mx_block16", "nvfp4", "nvfp4_4over6", "int4_per_token_head"), 0.5),
+}  # fmt: skip
+"""Bytes of a value in the cache; scales that lie beside are a few percent of them."""
 
 
 def release(version: str | None) -> tuple[int, ...]:
@@ -78,13 +83,12 @@ def deployment(
     if dtype == "auto":
         dtype = _chosen(launch, host, config, quantization)
         assumed["kv_cache_dtype"] = dtype
+    element = _BYTES.get(dtype)
+    if element is None:
+        assumed["kv_cache_value"] = f"2 bytes: how {quoted(dtype)} stores values is not known here"
     return Deployment(
-        launch.engine, release(launch.version), tp, pp, dp, ep, attention_tp, dtype, _element(dtype), assumed
+        launch.engine, release(launch.version), tp, pp, dp, ep, attention_tp, dtype, element or 2, assumed
     )  # fmt: skip
-
-
-def _element(dtype: str) -> float:
-    return 1 if dtype in _FP8 or dtype == "int8" else 0.5 if dtype in _FP4 else _BYTES.get(dtype, 2)
 
 
 def _chosen(

@@ -7,17 +7,24 @@ fraction aside for everything, and measures what a step needs; that measure is e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ruleout.audit.checkpoint_families import Sizes
 from ruleout.audit.memory_deployment import Deployment
+from ruleout.audit.memory_weights import Span
 from ruleout.model.audit import Host, Launch
 
 GIB, MIB = 1 << 30, 1 << 20
-CONTEXT = 1.2 * GIB
+CONTEXT = Span(1.2, 0.6, 1.5) * GIB
 """What a process takes of a GPU before anything is loaded: 1.5 GiB of 95.6 on an RTX PRO 6000 with eight ranks."""
 COMMUNICATION = 0.3 * GIB
+SHARED = frozenset({"87", "110", "121"})
+"""Capabilities of GPUs whose memory is that of the host: what other processes take of it changes by the minute."""
+GRAPHS = Span(1.0, 0.4, 2.6) * GIB
+"""Bytes of vLLM's CUDA graphs, which it estimated at 1.4 and 2.6 GiB in logs of one GPU."""
+OTHER = Span(0.6, 0.3, 1.5) * GIB
+"""Bytes that vLLM measures besides a step and its graphs: contexts, libraries, modules of kernels."""
 _PIECEWISE = (0, 5, 10)
 
 
@@ -25,30 +32,35 @@ _PIECEWISE = (0, 5, 10)
 class Budget:
     """Bytes of one GPU that weights and cache may take, and what was assumed on the way."""
 
-    bytes: float
+    bytes: Span
     assumed: Mapping[str, Any]
 
 
 def budget(launch: Launch, host: Host, deployed: Deployment, config: Mapping[str, Any]) -> Budget:
     """What is left for weights and KV cache on one GPU."""
     if launch.engine == "sglang":
-        return _sglang(launch, host, deployed, Sizes(config).latent)
-    return _vllm(launch, host, deployed, config)
+        found = _sglang(launch, host, deployed, Sizes(config).latent)
+    else:
+        found = _vllm(launch, host, deployed, config)
+    if launch.value("device") != "cpu" and host.sm not in SHARED:
+        return found
+    others = min(2.0 * GIB, 0.02 * host.memory)  # 0.1 to 0.6 GiB in logs, 2 while kernels were compiled
+    return replace(found, bytes=found.bytes._replace(least=found.bytes.least - others))
 
 
 def _sglang(launch: Launch, host: Host, deployed: Deployment, latent: bool) -> Budget:
     assumed: dict[str, Any] = {}
+    taken = CONTEXT + Span.of(COMMUNICATION if deployed.tp > 1 else 0)
     if launch.value("device") == "cpu":
-        free = float(host.memory)
+        taken *= 0
     else:
-        free = host.memory - CONTEXT - (COMMUNICATION if deployed.tp > 1 else 0)
-        assumed["cuda_context_gib"] = round((host.memory - free) / GIB, 2)
+        assumed["cuda_context_gib"] = round(taken.likely / GIB, 2)
     given = launch.value("mem_fraction_static")
     fraction = _number(given)
     if fraction is None:
         fraction = fraction_static(launch, host.memory / MIB, deployed, latent=latent)
         assumed["mem_fraction_static"] = fraction
-    return Budget(free * fraction, assumed)
+    return Budget((Span.of(host.memory) - taken) * fraction, assumed)
 
 
 def fraction_static(launch: Launch, mib: float, deployed: Deployment, *, latent: bool) -> float:
@@ -90,18 +102,22 @@ def _vllm(launch: Launch, host: Host, deployed: Deployment, config: Mapping[str,
     if fraction is None:
         fraction = 0.9
         assumed["gpu_memory_utilization"] = fraction
-    activation = step(config, deployed, batched(launch, host.memory))
-    graphs = 0.0 if launch.value("enforce_eager") not in (None, "false") else 1.0 * GIB
-    other = 0.6 * GIB + (2 * COMMUNICATION if deployed.tp > 1 else 0)
-    assumed["activation_gib"] = round(activation / GIB, 2)
-    assumed["graphs_gib"] = round(graphs / GIB, 2)
-    assumed["other_gib"] = round(other / GIB, 2)
-    return Budget(host.memory * fraction - activation - graphs - other, assumed)
+    widest = step(config, deployed, batched(launch, host))
+    activation = Span(widest, widest / 2, widest * 2)
+    graphs = GRAPHS * (0 if launch.value("enforce_eager") not in (None, "false") else 1)
+    other = OTHER + Span(2, 1, 3) * (COMMUNICATION if deployed.tp > 1 else 0)
+    for name, taken in (("activation_gib", activation), ("graphs_gib", graphs), ("other_gib", other)):
+        assumed[name] = round(taken.likely / GIB, 2)
+    return Budget(Span.of(host.memory * fraction) - (activation + graphs + other), assumed)
 
 
-def batched(launch: Launch, memory: int) -> int:
-    """Tokens of one step: `--max-num-batched-tokens`, or vLLM's default (`EngineArgs._set_default_args`, 0.11)."""
-    return launch.number("max_num_batched_tokens") or (8192 if memory >= 70 * GIB else 2048)
+def batched(launch: Launch, host: Host | None) -> int:
+    """Tokens of one step: `--max-num-batched-tokens`, or vLLM's default (`EngineArgs._set_default_args`, 0.11).
+
+    The size of a memory that is the host's own is not told by the driver, and vLLM takes it for a small one.
+    """
+    large = host is not None and host.memory >= 70 * GIB and host.sm not in SHARED
+    return launch.number("max_num_batched_tokens") or (8192 if large else 2048)
 
 
 def step(config: Mapping[str, Any], deployed: Deployment, tokens: int) -> float:

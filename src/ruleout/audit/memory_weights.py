@@ -9,17 +9,44 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ruleout.audit.checkpoint_families import Parameter, Part, Split
 from ruleout.audit.memory_deployment import Deployment
 from ruleout.audit.quantised_reading import Quantisation
 from ruleout.audit.tensors import Tensor
 
-LOADED_OVER_STORED = 1.025
-"""Bytes that a rank of several takes for each byte stored, beyond the flat rest: 1.02 to 1.035 in logs of GLM-5 and
-Kimi K2 in NVFP4 on eight GPUs, 1.00 on one (scales in the kernels' layout, the allocator's rounding)."""
-LOADED_BESIDES = 0.3 * (1 << 30)
-"""Bytes that loading takes besides: 0.1 to 0.6 GiB in logs of one GPU (modules of kernels)."""
+
+class Span(NamedTuple):
+    """A number that is measured, not computed: what is likely, and what has been seen at either end."""
+
+    likely: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, number: float) -> Span:
+        """A number that is known."""
+        return cls(number, number, number)
+
+    def __add__(self, other: object) -> Span:
+        """The sum, where both may be at the same end."""
+        return Span(*(a + b for a, b in zip(self, other, strict=True))) if isinstance(other, Span) else NotImplemented
+
+    def __sub__(self, other: Span) -> Span:
+        """The difference, where the one may be at one end and the other at the other."""
+        return Span(self.likely - other.likely, self.least - other.most, self.most - other.least)
+
+    def __mul__(self, factor: object) -> Span:
+        """All three, so many times."""
+        return Span(*(a * factor for a in self)) if isinstance(factor, int | float) else NotImplemented
+
+
+LOADED_OVER_STORED = Span(1.025, 1.02, 1.035)
+"""Bytes that a rank of several takes for each byte stored, beyond the flat rest, in logs of GLM-5 and Kimi K2 in NVFP4
+on eight GPUs; 1.00 on one (scales in the kernels' layout, the allocator's rounding)."""
+LOADED_BESIDES = Span(0.3, 0.1, 0.7) * (1 << 30)
+"""Bytes that loading takes besides, in logs of one GPU (modules of kernels)."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +92,12 @@ def by_configuration(
     return found
 
 
-def loaded(stored: float, deployed: Deployment, *, cpu: bool = False) -> float:
+def loaded(stored: float, deployed: Deployment, *, cpu: bool = False) -> Span:
     """Bytes that stored weights take on a GPU once they are loaded; tiny ones take little besides."""
     if not stored or cpu:
-        return stored
-    return stored * (LOADED_OVER_STORED if deployed.tp > 1 else 1) + min(LOADED_BESIDES, stored / 5)
+        return Span.of(stored)
+    over = LOADED_OVER_STORED if deployed.tp > 1 else Span.of(1)
+    return over * stored + LOADED_BESIDES * min(1.0, stored / 5 / LOADED_BESIDES.likely)
 
 
 def per_rank(weights: Iterable[Weight], deployed: Deployment, *, kv_heads: int, layers: int, drafting: bool) -> float:

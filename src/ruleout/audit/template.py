@@ -71,6 +71,10 @@ def _parsed(where: str, text: Any) -> Iterator[AuditFinding]:
         what = f"a chat template has to be text of less than {LONGEST >> 20} MiB, not {quoted(text)}"
         yield _finding("chat-template-unreadable", Severity.ERROR, what, where, remedy)
         return
+    if not text.strip():
+        what = "the chat template is empty: a chat becomes a prompt without a word of it"
+        yield _finding("chat-template-empty", Severity.WARNING, what, where, remedy)
+        return
     try:
         ImmutableSandboxedEnvironment(extensions=[_Generation, loopcontrols]).parse(text)
     except TemplateSyntaxError as problem:

@@ -50,6 +50,20 @@ def _there(subject: Subject) -> Iterator[AuditFinding]:
         yield _finding(
             "tokenizer-missing", Severity.ERROR, what, "tokenizer.json", "Fetch it, or name one: --tokenizer."
         )
+    for name in names:
+        if (name in _TOKENIZERS or name.endswith(".tiktoken")) and name != "tokenizer.json":
+            yield from _instead(subject, name, needed="tokenizer.json" not in names)
+
+
+def _instead(subject: Subject, name: str, *, needed: bool) -> Iterator[AuditFinding]:
+    """A pointer or a page in the place of a tokenizer; with a tokenizer.json beside it, most readers do without."""
+    try:
+        told = subject.folder.instead(name)
+    except Unreadable as problem:
+        told = problem.why, problem.remedy
+    if told is not None:
+        severity = Severity.ERROR if needed else Severity.WARNING
+        yield _finding("tokenizer-instead", severity, told[0], quoted(name), told[1])
 
 
 def _ids(subject: Subject) -> dict[str, int]:

@@ -6,10 +6,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from ruleout.model.audit import Host
 
 PATIENCE_S = 15.0
 _QUERY = ("nvidia-smi", "--query-gpu=compute_cap,memory.total", "--format=csv,noheader,nounits")
+_SHARED = "[N/A]"
+"""What the driver says of a memory that is the host's own, as on GB10."""
 _NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
@@ -29,9 +33,11 @@ def _nvidia() -> Iterator[tuple[str, int]]:
     except (OSError, subprocess.TimeoutExpired):
         return
     for line in told.stdout.splitlines() if told.returncode == 0 else ():
-        capability, _, mebibytes = line.partition(",")
-        if mebibytes.strip().isdecimal():
-            yield capability.strip().replace(".", ""), int(mebibytes) << 20
+        capability, _, mebibytes = (part.strip() for part in line.partition(","))
+        if mebibytes.isdecimal():
+            yield capability.replace(".", ""), int(mebibytes) << 20
+        elif mebibytes == _SHARED:
+            yield capability.replace(".", ""), psutil.virtual_memory().total
 
 
 def _amd() -> Iterator[tuple[str, int]]:

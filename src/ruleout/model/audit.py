@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from ruleout.model.vocabulary import Component
@@ -55,6 +57,31 @@ class Host:
     memory: int = 0
 
 
+_THOUSANDS = {
+    "vllm": {**dict(zip("kmgt", (10**3, 10**6, 10**9, 10**12), strict=True)),
+             **dict(zip("KMGT", (1 << 10, 1 << 20, 1 << 30, 1 << 40), strict=True))},
+    "sglang": {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+               "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40},
+}  # fmt: skip
+_SUFFIXED = re.compile(r"(?P<number>\d{1,18})(?P<fraction>\.\d{1,18})?(?P<suffix>[A-Za-z]{0,2})")
+
+
+def whole(text: str, engine: str) -> int | None:
+    """A whole number as an engine's command line has it, `32k` or `32K` included; None where it would be refused.
+
+    Source: `human_readable_int` of vLLM 0.32 (utils/argparse_utils.py) and of SGLang 0.5.23 (srt/utils/common.py).
+    """
+    found = _SUFFIXED.fullmatch(text.strip())
+    if not found:
+        return None
+    if not found["suffix"]:
+        return None if found["fraction"] else int(found["number"])
+    times = _THOUSANDS.get(engine, {}).get(found["suffix"])
+    if times is None or (found["fraction"] and times % 1000):
+        return None
+    return int(Fraction(f"{found['number']}{found['fraction'] or ''}") * times)
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """A launch command as it was parsed.
@@ -80,9 +107,9 @@ class Launch:
         return next((self.arguments[name] for name in names if name in self.arguments), None)
 
     def number(self, *names: str) -> int | None:
-        """The same as a whole number; None where it is none."""
+        """The same as a whole number, with the suffixes that the engine takes; None where it is none."""
         value = self.value(*names)
-        return int(value) if value is not None and value.isdecimal() else None
+        return whole(value, self.engine) if value is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +124,18 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """What the model takes on each rank, and what is left for the KV cache. `assumed`: by name, what was not given."""
+    """What the model takes on each rank, and what is left for the KV cache.
+
+    Attributes:
+        assumed: by name, what was not given.
+        kv_tokens_between: the tokens at either end of what is measured and not computed; None where kv_tokens is.
+    """
 
     weights_gib_per_rank: float
     kv_bytes_per_token: int
     kv_tokens: int | None = None
     assumed: Mapping[str, Any] = field(default_factory=dict)
+    kv_tokens_between: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,22 @@ LAUNCHES = [
         Launch("sglang", "0.5", {"mem_fraction_static": "9", "ep": "0", "enable_dp_attention": "present", "dp": "3"}),
         Host("x"),
     ),
+    (
+        Launch(
+            "vllm",
+            None,
+            {
+                "hf_overrides": '{"a": ' + "9" * 5000 + "}",
+                "max_model_len": "9" * 5000,
+                "tp": "9" * 5000,
+                "dtype": "",
+                "kv_cache_dtype": "\x1b[31m",
+                "max_num_seqs": "²",
+                "max_num_batched_tokens": "1" * 19 + "T",
+            },
+        ),
+        Host("120", 1, 96 << 30),
+    ),
 ]
 DEEP = json.loads("[" * 400 + "]" * 400)
 ANY = st.recursive(

@@ -233,6 +233,14 @@ def test_an_index_that_leads_out_of_the_folder_is_an_error(tmp_path: Path) -> No
     assert "checkpoint-outside" in ids(folder)
 
 
+def test_weights_that_are_not_looked_into_are_named(tmp_path: Path) -> None:
+    folder = library_wrote("llama", np.random.default_rng(0)).write(tmp_path)
+    for file in folder.glob("*.safetensors*"):
+        file.unlink()
+    (folder / "model.gguf").write_bytes(b"GGUF")
+    assert [(f.id, f.severity) for f in findings(folder)] == [("checkpoint-other-format", Severity.NOTE)]
+
+
 def test_pickles_are_named_and_never_loaded(tmp_path: Path) -> None:
     struck = tmp_path / "struck"
     program = f"cposix\nsystem\n(S'touch {struck}'\ntR.".encode()

@@ -73,6 +73,12 @@ def test_weights_in_another_format_than_the_command_asks_for(tmp_path: Path) -> 
     assert asked(None, "gptq")
 
 
+def test_flags_that_stand_in_a_file_are_said_to_be_passed_over(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    assert found(folder, Launch("vllm", None, {"config": "flags.yaml"})).get("command-file") is Severity.WARNING
+    assert "command-file" not in found(folder, Launch("vllm", None, {}))
+
+
 def test_a_command_that_serves_another_folder(tmp_path: Path) -> None:
     folder, other = model(tmp_path / "a"), model(tmp_path / "b")
     (tmp_path / "link").symlink_to(folder)

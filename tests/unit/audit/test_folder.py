@@ -164,6 +164,64 @@ def test_what_a_download_left_instead_is_named(tmp_path: Path, name: str, saved:
     assert [told in finding.what for finding in found if finding.severity is Severity.ERROR] == [True], found
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 134\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "beside", "severity"),
+    [
+        ("pytorch_model.bin", "", Severity.ERROR),
+        ("model.gguf", "", Severity.ERROR),
+        ("tokenizer.model", "", Severity.ERROR),
+        ("tokenizer.model", "tokenizer.json", Severity.WARNING),
+        ("special_tokens_map.json", "tokenizer.json", Severity.ERROR),
+        ("preprocessor_config.json", "tokenizer.json", Severity.ERROR),
+    ],
+)
+def test_a_pointer_in_the_place_of_any_file_that_is_loaded_is_named(
+    tmp_path: Path, name: str, beside: str, severity: Severity
+) -> None:
+    folder = model(tmp_path / "m")
+    for weights in folder.glob("*.safetensors*") if not name.endswith((".json", ".model")) else ():
+        weights.unlink()
+    if not beside:
+        (folder / "tokenizer.json").unlink()
+    (folder / name).write_bytes(POINTER)
+    found = [finding for finding in audit(ModelFolder(folder)).findings if name in finding.where]
+    assert [(one.severity, "Git LFS pointer" in one.what) for one in found] == [(severity, True)]
+
+
+def test_pickles_that_were_not_fetched_are_only_looked_for_where_they_would_be_loaded(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    (folder / "pytorch_model.bin").write_bytes(POINTER)
+    assert not any("pytorch_model.bin" in finding.where for finding in audit(ModelFolder(folder)).findings)
+
+
+def test_the_same_in_the_place_of_all_files_is_one_finding(tmp_path: Path) -> None:
+    folder = model(tmp_path / "m")
+    weights = sorted(folder.glob("*.safetensors"))
+    for file in weights:
+        file.write_bytes(POINTER)
+    found = [finding for finding in audit(ModelFolder(folder)).findings if finding.id == "checkpoint-instead"]
+    assert len(weights) > 1
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('{"a": 1, "b": {"c": 2, "c": 3}, "a": 4}', {"a", "c"}),
+        ('{"a": 1, "a": 1}', set()),
+        ('{"a": 1, "b": {"a": 2}}', set()),
+        ("{", set()),
+    ],
+)
+def test_keys_that_stand_twice_with_different_values(tmp_path: Path, text: str, keys: set[str]) -> None:
+    (tmp_path / "config.json").write_text(text)
+    assert set(ModelFolder(tmp_path).twice("config.json")) == keys
+    assert ModelFolder(tmp_path).twice("generation_config.json") == ()
+
+
 def test_a_byte_order_mark_is_an_error_where_transformers_refuses_it(tmp_path: Path) -> None:
     folder = model(tmp_path / "m")
     template = (folder / "chat_template.jinja").read_text()

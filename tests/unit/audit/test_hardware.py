@@ -34,8 +34,8 @@ def sglang(version: str | None = "0.5.9", env: dict[str, str] | None = None, **a
     return Launch("sglang", version, arguments, env or {})
 
 
-def vllm(version: str | None = "0.32.0", **arguments: str) -> Launch:
-    return Launch("vllm", version, arguments)
+def vllm(version: str | None = "0.32.0", env: dict[str, str] | None = None, **arguments: str) -> Launch:
+    return Launch("vllm", version, arguments, env or {})
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,11 @@ def vllm(version: str | None = "0.32.0", **arguments: str) -> Launch:
         (GLM5_FP4, vllm("0.24.0"), "100", "moe-trtllm-routing-nan"),
         (KIMI_FP4, vllm(), "gfx950", "nvfp4-amd"),
         (GLM5, Launch("tensorrt-llm", None, {}), "120", "dsa-sm120-tensorrt-llm"),
+        (GLM5, vllm(env={"VLLM_CPU_KVCACHE_SPACE": "1"}), "", "dsa-cpu-vllm"),
+        (GLM5, sglang(device="cpu"), "", "dsa-cpu-sglang"),
+        (KIMI_FP4, vllm(env={"VLLM_CPU_KVCACHE_SPACE": "1"}), "", "nvfp4-cpu"),
+        (KIMI_FP4, Launch("tensorrt-llm", None, {}), "120", "fp4-tactics-shared-memory-tensorrt-llm"),
+        (KIMI_FP4, Launch("tensorrt-llm", None, {}), "121", "fp4-gemm-shared-memory-tensorrt-llm"),
     ],
 )
 def test_what_others_met_is_told_before_the_launch(
@@ -100,6 +105,10 @@ WORKS = [
     (QWEN25, vllm(), "75"),
     (QWEN25, vllm(), "121"),
     (QWEN25, vllm(kv_cache_dtype="fp8"), "89"),
+    (KIMI_FP4, Launch("tensorrt-llm", None, {}), "100"),
+    (QWEN25, vllm(env={"VLLM_CPU_KVCACHE_SPACE": "1"}), ""),
+    (QWEN25, sglang(device="cpu", attention_backend="torch_native"), ""),
+    (GLM5, vllm(env={"VLLM_CPU_KVCACHE_SPACE": "1"}, model_impl="transformers"), ""),
 ]
 
 
@@ -127,7 +136,7 @@ def test_texts_are_filled_in(tmp_path: Path) -> None:
 def test_every_row_has_a_source_of_its_own_and_says_where_it_fails() -> None:
     needs = table().needs
     assert len({need.id for need in needs}) == len(needs) >= 50
-    known = set(table().shared_memory)
+    known = {*table().shared_memory, "cpu"}
     for need in needs:
         assert re.fullmatch(r"https://\S+", need.source), need.id
         assert need.engines <= {"sglang", "vllm", "tensorrt-llm", "transformers"}, need.id
@@ -153,6 +162,12 @@ def test_a_new_gpu_comes_with_the_toolkit_that_knows_it(sm: str, toolkit: str, t
     (told,) = (f for f in findings(QWEN25, vllm(), sm, tmp_path) if f.id == "hardware-toolkit")
     assert toolkit in told.what
     assert told.severity is Severity.NOTE
+
+
+def test_a_gpu_that_is_in_no_table_is_said_to_be_in_none(tmp_path: Path) -> None:
+    for sm, expected in (("999", True), ("90", False)):
+        told = [f for f in findings(QWEN25, vllm(), sm, tmp_path) if f.id == "hardware-not-known"]
+        assert bool(told) is expected
 
 
 def test_a_gpu_that_every_toolkit_knows_has_no_note(tmp_path: Path) -> None:

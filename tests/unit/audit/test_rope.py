@@ -107,18 +107,31 @@ def test_an_integer_for_a_linear_factor_ends_both_engines(tmp_path: Path) -> Non
         assert outcomes(found)["transformers-5.24"] == "same"
 
 
+GEMMA = {
+    "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "head_dim": 32, "vocab_size": 512,
+    "hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096,
+}  # fmt: skip
+
+
 def test_parameters_by_the_kind_of_layer_are_read_by_kind(tmp_path: Path) -> None:
-    gemma = {"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "head_dim": 32, "vocab_size": 512}
-    gemma |= {"hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 6, "max_position_embeddings": 4096}
     kinds = ["sliding_attention"] * 5 + ["full_attention"]
     parameters = {
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
     }
-    found = audited(tmp_path, {**gemma, "layer_types": kinds, "rope_parameters": parameters})
+    found = audited(tmp_path, {**GEMMA, "layer_types": kinds, "rope_parameters": parameters})
     assert outcomes(found)["transformers-5.24"] == outcomes(found)["transformers-5.2"] == "same"
     assert outcomes(found)["transformers-4.57"] == "different"
     assert found.rope["transformers-4.57"].layer_type == "full_attention"
+
+
+@pytest.mark.parametrize(("key", "old"), [("rope_type", "same"), ("type", "fails")])
+def test_5_2_does_not_look_into_the_parameters_of_a_kind_where_all_layers_are_of_one(
+    tmp_path: Path, key: str, old: str
+) -> None:
+    given = {kind: {key: "default", "rope_theta": 1e6} for kind in ("full_attention", "sliding_attention")}
+    found = audited(tmp_path, {**GEMMA, "layer_types": ["sliding_attention"] * 6, "rope_parameters": given})
+    assert (outcomes(found)["transformers-5.2"], outcomes(found)["transformers-5.24"]) == (old, "same")
 
 
 def test_parameters_by_the_kind_of_layer_are_lost_on_a_model_with_one_kind(tmp_path: Path) -> None:
@@ -242,3 +255,31 @@ def test_two_shares_that_differ_leave_open_what_attention_goes_by(tmp_path: Path
     scaling = {"type": "dynamic", "rope_theta": 1e6, "factor": 2.0, "partial_rotary_factor": 1.0}
     told = {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.5, "rope_parameters": scaling}
     assert outcomes(audited(tmp_path, told))["transformers-5.2"] == "unknown"
+
+
+LLAMA3 = {
+    "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "absurd"),
+    [
+        ({}, False),
+        ({"factor": 2048.0}, False),
+        ({"factor": 0.5}, True),
+        ({"factor": -8.0}, True),
+        ({"factor": 1e6}, True),
+        ({"low_freq_factor": 8.0}, True),
+        ({"original_max_position_embeddings": -1}, True),
+        ({"rope_type": "linear", "factor": 0.25}, True),
+        ({"rope_type": "default", "factor": 0.25}, False),
+    ],
+)
+def test_a_scaling_that_no_model_was_trained_with_is_told(
+    tmp_path: Path, changes: dict[str, Any], absurd: bool
+) -> None:
+    found = audited(tmp_path, {**LLAMA, "rope_parameters": {**LLAMA3, **changes}})
+    told = [one.severity for one in found.findings if one.id == "rope-scaling-absurd"]
+    assert told == [Severity.WARNING] * absurd

@@ -46,6 +46,15 @@ def test_it_exits_1_when_an_error_was_found_and_0_when_none_was(
     assert "config.json: rope_scaling" in out
 
 
+def test_a_command_in_quotes_is_the_same_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(model(tmp_path / "m"))
+    words = ["vllm", "serve", folder, "--dtype", "bf16"]
+    as_words, as_one = (told(capsys, folder, "--", *command)[1] for command in (words, [" ".join(words)]))
+    assert as_words == as_one
+    assert "command-word" in as_one
+    assert told(capsys, folder, "--", "vllm serve 'a")[0] == 0
+
+
 def test_the_document_has_the_keys_of_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, str(model(tmp_path / "m", BOTH)))
     assert {"schema", "model", "findings", "memory", "rope", "against"} <= set(found)
@@ -164,6 +173,17 @@ def test_the_screen_fits(width: int) -> None:
     assert all(len(text) <= width for text, _ in rows)
     assert "6 errors" in rows[1][0]
     assert any("425 664 tokens fit" in text for text, _ in rows) or width == 40
+
+
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [(None, "425 664 tokens fit"), ((420_000, 430_000), "425 664 tokens fit"),
+     ((0, 900_000), "about 425 664 tokens (0 to 900 000) fit")],
+)  # fmt: skip
+def test_both_ends_are_shown_where_they_are_far_apart(between: tuple[int, int] | None, said: str) -> None:
+    need = MemoryNeed(57.1, 44928, 425664, {}, between)
+    rows = screen(Audit(ModelFacts("/models/GLM-5-NVFP4"), (), need), 200)
+    assert any(said in text for text, _ in rows)
 
 
 def test_what_a_change_breaks_is_a_finding_that_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

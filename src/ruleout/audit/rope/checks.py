@@ -13,6 +13,7 @@ from ruleout.audit.rope.engines import sglang, vllm
 from ruleout.audit.rope.families import RELEASES, newest
 from ruleout.audit.rope.meaning import meant, says_theta
 from ruleout.audit.rope.reading import Reading
+from ruleout.audit.rope.scaling import absurd
 from ruleout.audit.rope.telling import number, told
 from ruleout.audit.rope.transformers import read
 from ruleout.audit.subject import Subject
@@ -84,6 +85,7 @@ def findings(subject: Subject) -> Iterator[AuditFinding]:
         return
     yield from _theta(subject)
     yield from _two_places(subject)
+    yield from absurd(subject)
     yield from departures(subject, found)
     yield from pairs(subject, found)
     yield from start_warning(subject, found)

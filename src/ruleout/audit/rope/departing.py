@@ -7,10 +7,12 @@ from typing import Any
 
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import RELEASES
+from ruleout.audit.rope.fields import STRICT
 from ruleout.audit.rope.meaning import meant
-from ruleout.audit.rope.telling import number, place, told
+from ruleout.audit.rope.telling import SOURCES, number, place, told
 from ruleout.audit.rope.transformers import STRANGER
 from ruleout.audit.subject import Subject
+from ruleout.model import Component
 from ruleout.model.audit import AuditFinding, RopeOutcome, RopeReading, Severity
 from ruleout.model.model_types import numbers
 
@@ -45,7 +47,23 @@ def departures(subject: Subject, readings: Readings) -> Iterator[AuditFinding]:
     for (outcome, how), names in groups.items():
         severity = Severity.ERROR if hopeless else severity_for(subject, names)
         what = f"{', '.join(names)}: {_WHAT[outcome]} ({how})"
-        yield told(_IDS[outcome], severity, what, place(subject), _REMEDY[outcome], names[0])
+        if key := _key_of_another_type(how):
+            yield _of_another_type(key, severity, what)
+        else:
+            yield told(_IDS[outcome], severity, what, place(subject), _REMEDY[outcome], names[0])
+
+
+def _key_of_another_type(how: str) -> str:
+    """The key that is refused for its type, where that has nothing to do with positions; otherwise empty."""
+    key = how.removeprefix(f"{STRICT}: ").partition(" ")[0] if how.startswith(STRICT) else ""
+    return "" if "rope" in key or "rotary" in key else key
+
+
+def _of_another_type(key: str, severity: Severity, what: str) -> AuditFinding:
+    remedy, source = "Write it as in the published config.json.", SOURCES["transformers"]
+    return AuditFinding(
+        "config-type", severity, what, f"config.json: {key}", remedy, source, Component.USER_CONFIG
+    )  # fmt: skip
 
 
 def _right(reading: RopeReading) -> bool:

@@ -16,16 +16,7 @@ from typing import Any
 from ruleout.audit.folder import quoted
 from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
-from ruleout.audit.rope.reading import (
-    TROUBLES,
-    Parameters,
-    Reading,
-    Refused,
-    Untold,
-    check_required,
-    check_told,
-    explained,
-)
+from ruleout.audit.rope.reading import Parameters, Reading, Refused, Untold, attempted, check
 from ruleout.audit.rope.rotation import Head, Rotation, mscale, rotation
 from ruleout.audit.rope.transformers import parameters, sizes_of
 
@@ -35,27 +26,28 @@ LATENT = frozenset({"deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa",
 """Model types that both engines serve with their code for multi-head latent attention."""
 
 
+Turned = Callable[[Parameters, Any, Any, Family, bool], Rotation]
+"""From the parameters of a kind of layer, the size of a head, its positions and the family: how an engine turns it."""
+
+
 def vllm(config: Mapping[str, Any]) -> Reading:
     """How vLLM reads it."""
-    return _read(config, _vllm, lambda known: True)
+    return _read(config, _vllm, interleaved=True)
 
 
 def sglang(config: Mapping[str, Any]) -> Reading:
     """How SGLang reads it: the only one that heeds `rope_interleave` for every model with latent attention."""
-    return _read(config, _sglang, lambda known: bool(config.get("rope_interleave", True)))
+    return _read(config, _sglang, interleaved=bool(config.get("rope_interleave", True)))
 
 
-def _read(
-    config: Mapping[str, Any],
-    turned: Callable[[Parameters, Any, Any, Family, bool], Rotation],
-    pairs: Callable[[Family], bool],
-) -> Reading:
+def _read(config: Mapping[str, Any], turned: Turned, *, interleaved: bool) -> Reading:
     kind = config.get("model_type")
     known = family(RELEASE, kind if isinstance(kind, str) else None)
     if known is None:
         return Reading(untold=f"the rotary positions of model type {quoted(kind)} are not known")
     latent = kind in LATENT
-    try:
+
+    def attempt() -> Reading:
         check_types(config, known)
         sizes = sizes_of(config, known)
         told = parameters(deepcopy(dict(config)), RELEASE, known, sizes)
@@ -63,18 +55,12 @@ def _read(
         size = size or sizes["hidden_size"] // sizes["num_attention_heads"]
         rotations = {}
         for layer, given in told.items():
-            check_told(given.get("rope_type"))
-            check_required(given)
+            check(given)
             _check_sizes(given, sizes, known, latent)
             rotations[layer] = turned(dict(given), size, sizes.get("max_position_embeddings"), known, latent)
-    except Refused as problem:
-        return Reading(refused=problem.why)
-    except Untold as problem:
-        return Reading(untold=problem.why)
-    except TROUBLES as problem:
-        return Reading(refused=explained(problem))
-    interleaved = pairs(known) if latent else None
-    return Reading(rotations, told, interleaved)
+        return Reading(rotations, told, interleaved if latent else None)
+
+    return attempted(attempt)
 
 
 def _check_sizes(given: Parameters, sizes: Mapping[str, Any], known: Family, latent: bool) -> None:

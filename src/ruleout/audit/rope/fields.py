@@ -23,6 +23,8 @@ _SIMPLE: Mapping[str, type] = {
     "list": list,
     "None": type(None),
 }
+STRICT = "StrictDataclassFieldValidationError"
+"""How the reason begins where a key is of another type than it has to be."""
 _PART = re.compile(r"[^|\[\]]+(?:\[[^\]]*\])?")
 
 
@@ -31,8 +33,8 @@ def check_types(config: Mapping[str, Any], known: Family) -> None:
     for annotation, keys in known.types.items():
         for key in keys.split():
             if key in config and not fits(config[key], annotation):
-                kind = kind_of(config[key])
-                raise Refused(f"StrictDataclassFieldValidationError: {key} has to be {_told(annotation)}, not {kind}")
+                kind = _kind(config[key])
+                raise Refused(f"{STRICT}: {key} has to be {_told(annotation)}, not {kind}")
     if known.divides:
         size, heads = (config.get(key, known.sizes.get(key)) for key in ("hidden_size", "num_attention_heads"))
         if isinstance(size, int) and isinstance(heads, int) and (not heads or size % heads):
@@ -54,6 +56,11 @@ def _fits_one(value: Any, part: str) -> bool:
     if not isinstance(value, _SIMPLE[name]):
         return False
     return not isinstance(value, list) or inner not in _SIMPLE or all(_fits_one(item, inner) for item in value)
+
+
+def _kind(value: Any) -> str:
+    """What a value is, in words; numbers by their types, since one of them is refused for the other."""
+    return type(value).__name__ if type(value) in (int, float) else kind_of(value)
 
 
 def _told(annotation: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ruleout.audit.rope.families import Family, newest
-from ruleout.audit.rope.reading import ALL, LAYERS, TROUBLES, Reading, Untold, check_told, explained
+from ruleout.audit.rope.reading import ALL, LAYERS, Reading, attempted, check_told
 from ruleout.audit.rope.rotation import SCALED, Head, rotation
 from ruleout.audit.rope.transformers import interleaved, sizes_of
 
@@ -27,21 +27,20 @@ def meant(config: Mapping[str, Any]) -> Reading:
     known = newest(kind if isinstance(kind, str) else None) or Family(fills=True)
     if known.custom == "other":
         return Reading(untold="this model type has rotary parameters of its own kind")
-    try:
-        given = parameters(config, known)
-        sizes = sizes_of(config, known)
-        size = _size(config, sizes, known)
-        rotations = {}
-        for layer, one in given.items():
-            check_told(one["rope_type"])
-            heeds = known.partial or one["rope_type"] not in ("default", "proportional")
-            dim = int(size * one.get("partial_rotary_factor", 1.0)) if heeds else size
-            head = Head(size, dim, sizes.get("max_position_embeddings"))
-            rotations[layer] = rotation(one["rope_type"], one, head, np.float64)
-    except Untold as problem:
-        return Reading(untold=problem.why)
-    except TROUBLES as problem:
-        return Reading(refused=explained(problem))
+    return attempted(lambda: _meant(config, known))
+
+
+def _meant(config: Mapping[str, Any], known: Family) -> Reading:
+    given = parameters(config, known)
+    sizes = sizes_of(config, known)
+    size = _size(config, sizes, known)
+    rotations = {}
+    for layer, one in given.items():
+        check_told(one["rope_type"])
+        heeds = known.partial or one["rope_type"] not in ("default", "proportional")
+        dim = int(size * one.get("partial_rotary_factor", 1.0)) if heeds else size
+        head = Head(size, dim, sizes.get("max_position_embeddings"))
+        rotations[layer] = rotation(one["rope_type"], one, head, np.float64)
     return Reading(rotations, given, interleaved(config, known))
 
 

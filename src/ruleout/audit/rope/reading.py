@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,11 +66,29 @@ class Reading:
     untold: str = ""
 
 
+def attempted(attempt: Callable[[], Reading]) -> Reading:
+    """What an attempt to read comes to, where it may end as the library itself would."""
+    try:
+        return attempt()
+    except Refused as problem:
+        return Reading(refused=problem.why)
+    except Untold as problem:
+        return Reading(untold=problem.why)
+    except TROUBLES as problem:
+        return Reading(refused=explained(problem))
+
+
 def explained(problem: Exception) -> str:
     """An error as one reads it: Python tells of a missing key by the key alone."""
     if isinstance(problem, KeyError):
         return f"KeyError: {problem.args[0] if problem.args else ''!r}"
     return f"{type(problem).__name__}: {problem}"
+
+
+def check(given: Parameters) -> None:
+    """Raises Untold for a rope type that only a model's own code knows, Refused where a parameter of it is missing."""
+    check_told(given.get("rope_type"))
+    check_required(given)
 
 
 def check_told(kind: Any) -> None:

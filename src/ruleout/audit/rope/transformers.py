@@ -15,14 +15,13 @@ from ruleout.audit.rope.families import Family, family
 from ruleout.audit.rope.fields import check_types
 from ruleout.audit.rope.reading import (
     LAYERS,
-    TROUBLES,
     Parameters,
     Reading,
     Refused,
     Untold,
+    attempted,
+    check,
     check_required,
-    check_told,
-    explained,
 )
 from ruleout.audit.rope.rotation import Head, Rotation, rotation
 from ruleout.audit.rope.version4 import of_version_4
@@ -47,14 +46,7 @@ def read(config: Mapping[str, Any], release: str) -> Reading:
         if first is not None and numbers(first) > numbers(release):
             return Reading(refused=f"{STRANGER} {kind}: {first} is the first to")
         return Reading(untold=f"transformers {release} has no rotary positions for model type {quoted(kind)}")
-    try:
-        return _read(config, release, known)
-    except Refused as problem:
-        return Reading(refused=problem.why)
-    except Untold as problem:
-        return Reading(untold=problem.why)
-    except TROUBLES as problem:
-        return Reading(refused=explained(problem))
+    return attempted(lambda: _read(config, release, known))
 
 
 def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
@@ -63,8 +55,7 @@ def _read(config: Mapping[str, Any], release: str, known: Family) -> Reading:
     told = parameters(config, release, known, sizes)
     rotations = {}
     for layer, given in told.items():
-        check_told(given.get("rope_type"))
-        check_required(given)
+        check(given)
         scaled = given["rope_type"] != "default"
         if scaled and (known.factor or (known.mscale and given.get("mscale_all_dim"))) and given.get("factor") is None:
             raise Refused("KeyError: attention needs 'factor'")

@@ -120,15 +120,18 @@ def two_kinds(
         if isinstance(scaling, dict) and (scale_both or layer == LAYERS[0]):
             one |= scaling
         one.setdefault("rope_theta", config.get(key, default))
+        whole = set(present) == set(LAYERS)
+        seen = release != "5.2" or whole  # else 5.2 takes the parameters for those of one kind
+        if not seen and layer in present and "rope_type" not in one:
+            raise Refused("KeyError: 'rope_type'")
         one.setdefault("rope_type", one.get("type", "default"))
         one.pop("truncate", None)  # which is looked for outside of the kind of layer
-        whole = set(present) == set(LAYERS)
-        if release != "5.2" or whole:  # else 5.2 takes the parameters for those of one kind
+        if seen:
             _trained(one, config, sizes, nested=True)
         if release == "5.2" and whole and one["rope_type"] == "yarn":
             raise Refused("KeyError: original_max_position_embeddings is looked for outside of the kind of layer")
         beside = config.get("partial_rotary_factor")
-        if beside is not None and one["rope_type"] != "default" and (release != "5.2" or whole):
+        if beside is not None and one["rope_type"] != "default" and seen:
             one["partial_rotary_factor"] = beside if release == "5.2" else one.get("partial_rotary_factor", beside)
         if layer in present:
             found[layer] = one

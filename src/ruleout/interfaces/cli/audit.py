@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ruleout.audit import ModelFolder
     from ruleout.audit.subject import Progress
 
-ENGINES = ("sglang", "vllm", "transformers")
+ENGINES = ("sglang", "vllm", "transformers", "tensorrt-llm")
 _VERSION = re.compile(r"v?\d+(\.\d+)*([.+-]?[0-9A-Za-z]+)*")
 FIXED = "config.fixed.json"
 
@@ -111,7 +112,7 @@ def _folder(name: str) -> ModelFolder:
 def _launch(command: tuple[str, ...] | None, engine: str | None) -> Launch | None:
     from ruleout.investigation.auditing import launch_of
 
-    launch = launch_of(command) if command else None
+    launch = launch_of(_words(command)) if command else None
     if engine is None:
         return launch
     name, equals, version = engine.partition("==")
@@ -124,6 +125,16 @@ def _launch(command: tuple[str, ...] | None, engine: str | None) -> Launch | Non
         raise UsageError(f"--engine {name}, but the command starts {launch.engine}", "Leave out one of the two.")
     launch = launch or Launch()
     return replace(launch, engine=name, version=version or launch.version)
+
+
+def _words(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that was put in quotes as a whole, by its words: nothing is launched, so none of it is run."""
+    if len(command) != 1:
+        return command
+    try:
+        return tuple(shlex.split(command[0])) or command
+    except ValueError:
+        return command
 
 
 def _original(name: str) -> Mapping[str, Any]:

@@ -106,12 +106,19 @@ def _tail(audit: Audit) -> Iterator[tuple[str, str]]:
         parts = [f"{_gib(need.weights_gib_per_rank - besides)} of weights a rank"]
         parts += [f"{_gib(besides)} more for loading them"] if besides >= 0.05 else []
         parts.append(f"{number(need.kv_bytes_per_token)} B a token")
-        parts += [f"{number(need.kv_tokens)} tokens fit"] if need.kv_tokens is not None else []
+        parts += [f"{_tokens(need.kv_tokens, need.kv_tokens_between)} fit"] if need.kv_tokens is not None else []
         yield "Memory", ", ".join(parts)
     if audit.rope:
         yield "RoPE", _by_outcome(audit.rope)
     if audit.against:
         yield "Changed", _by_outcome(audit.against)
+
+
+def _tokens(found: int, between: tuple[int, int] | None) -> str:
+    """How many, and between which numbers where what is measured makes more than a tenth of a difference."""
+    low, high = between or (found, found)
+    wide = high - found > 0.1 * found or found - low > 0.1 * found
+    return f"about {number(found)} tokens ({number(low)} to {number(high)})" if wide else f"{number(found)} tokens"
 
 
 def _gib(size: float) -> str:
