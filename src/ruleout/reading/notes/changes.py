@@ -75,54 +75,16 @@ _VALUE = re.compile(r"\s+(\"[^\"]*\"|'[^']*'|\{[^{}]*\}|[^\s,;`|()→]+)")
 _LOOKS = re.compile(r"-?\d[\w.]*|\w*[_/.\\]\w[\w./\\-]*|\w*\d\w*|[A-Z][A-Z0-9_]{2,}|[\[{\"'].*|\w+:\w+")
 """A word that is a value wherever it stands."""
 _KNOWN = frozenset(
-    [
-        "on",
-        "off",
-        "auto",
-        "true",
-        "false",
-        "none",
-        "eager",
-        "sdpa",
-        "triton",
-        "flashinfer",
-        "torch_native",
-        "trtllm",
-        "aiter",
-        "cutlass",
-        "marlin",
-        "cutedsl",
-        "half",
-        "bfloat",
-        "float",
-        "pytorch",
-        "xgrammar",
-        "outlines",
-        "ray",
-        "mp",
-        "external",
-        "pull",
-        "kv",
-        "full",
-        "piecewise",
-        "spawn",
-        "fork",
-        "ring",
-        "tree",
-        "simple",
-        "deepep",
-        "naive",
-        "ascend",
-        "flashmla",
-        "cudnn",
-        "bf",
-        "fp",
-        "nvfp",
-        "mxfp",
-        "dummy",
-        "safetensors",
-    ]
+    """on off auto true false none eager sdpa triton flashinfer torch_native trtllm aiter cutlass marlin cutedsl half bfloat
+    float pytorch xgrammar outlines ray mp external pull kv full piecewise spawn fork ring tree simple deepep naive ascend
+    flashmla cudnn bf fp nvfp mxfp dummy safetensors""".split()
 )
+_NO_VALUE = frozenset(
+    """and or nor but with without then also as at by for from in is it its of on the this that to too was were are be both
+    again still same only now alone here there when while which where plus instead makes made gives gave did does do had
+    has have just not no yes so since because if under""".split()
+)
+"""Words that are no value, whatever follows them."""
 _NAMED = re.compile(r"(?<![\w/$.-])([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)=(\"[^\"]*\"|'[^']*'|[^\s,;:|()`]+)")
 _PARALLEL = re.compile(r"(?<![\w-])(tp|pp|dp|ep)[ =_-]?(?:size[ =]?)?(\d{1,3})\b", re.IGNORECASE)
 _PACKAGES = (
@@ -162,10 +124,13 @@ _REMOVED = re.compile(
 _AND = re.compile(r"^[`\s]*(?:,|and|&|/|\+|or|nor)+[`\s]*(?:and\s+)?$", re.I)
 _BASELINE = re.compile(
     r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing(?: (?:is |was )?changed)?|no (?:extra |special )?(?:changes?|flags?|args|options)|none"
-    r"|as (?:above|is|before|deployed|given|reported|in prod\w*)|(?:the )?original(?: command| config\w*| setup)?|default(?:s| \w+)?|plain|out of the box|just the command)\b"
+    r"|as (?:above|is|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?|(?:the )?(?:usual|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?|default(?:s| \w+)?|plain|out of the box|just the command)\b"
     r"|^\s*[-–—]\s*$|^\s*\(none\)|^\s*base\b",
     re.IGNORECASE,
 )
+
+
+_DESCRIBED = re.compile(r"\s*\([^)]*-")
 
 
 def changes_in(text: str, *, words: bool = True) -> Found:
@@ -186,7 +151,11 @@ def changes_in(text: str, *, words: bool = True) -> Found:
     if words:
         changes += _spoken(rest)
     changes.sort(key=lambda change: change.begin)
-    base = None if changes or commands else _BASELINE.search(text)
+    base = _BASELINE.search(text)
+    if base and changes and _DESCRIBED.match(text, base.end()):
+        changes = []  # "as in production (--tp 16 …)": they say what the baseline is
+    if changes or commands:
+        base = None
     begin, end = base.span() if base else (-1, -1)
     return Found(tuple(changes), commands, begin, end)
 
@@ -328,6 +297,8 @@ def _value(text: str, end: int) -> tuple[str, int] | None:
         return None
     word = found[1].rstrip(":.!?")
     if not word or word.startswith("-") or any(True for _ in said(word)):
+        return None
+    if word in _NO_VALUE and word != "on":
         return None
     after = text[found.start(1) + len(word) :]
     ends = not after.strip() or re.match(r"\s*(?:[:,;|)(→`]|->|=>|--|-\s|$)", after) is not None

@@ -18,6 +18,7 @@ _EACH = re.compile(
     r"\b(?:both|each|either|neither|nor|none of|all (?:of them|three|four|five|same|the same)|any of|respectively|or)\b",
     re.I,
 )
+_PLURAL = re.compile(r"[`\s]*(?:are|were|have|both|all|each|crash|fail|hang|work|do|don't)\b", re.I)
 _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b", re.I)
 _HELPED = re.compile(r"\b(?:help\w*|fix\w*|work\w*|cur\w+|solv\w+|chang\w+|made)\b", re.I)
 _SAME_AS = re.compile(
@@ -158,7 +159,8 @@ def _result(before: str, after: str) -> str:
 
 def _each(line: int, text: str, group: _Group, result: str) -> Iterator[Claim]:
     """One claim for what is changed together; one for each part where the text speaks of each by itself."""
-    apart = len(group.parts) > 1 and _EACH.search(text) is not None and len({part.begin for part in group.parts}) > 1
+    apart = _PLURAL.match(text[group.end :]) is not None or _EACH.search(text) is not None
+    apart = apart and len({part.begin for part in group.parts}) > 1
     if _NEITHER.search(text) and _HELPED.search(text):
         result = "no difference"
     if not apart:

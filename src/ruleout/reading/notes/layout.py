@@ -31,13 +31,14 @@ class Table:
 
 @dataclass
 class Item:
-    """An item of a list. `done`: what its box says, None where it has none."""
+    """An item of a list, or of a diary (`dated`). `done`: what its box says, None where it has none."""
 
     line: int
     indent: int
     label: str
     lines: list[Line]
     done: bool | None = None
+    dated: bool = False
     children: list[Item] = field(default_factory=list)
     code: list[Line] = field(default_factory=list)
 
@@ -73,7 +74,7 @@ Block = Heading | Table | Item | Code | Paragraph | Break
 LAST_LEVEL = 9
 _FENCE = re.compile(r"^\s*(?:(```+|~~~+)|#\+begin_(\w+)|\{(code|noformat)(?::[^}]*)?\}\s*$)", re.I)
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$|^h([1-6])\.\s+(.*)$|^(={1,6})\s+(\S.*?)\s*=*$")
-_ORG = re.compile(r"^(\*+)\s+(?:(?:TODO|DONE|NEXT|WAIT(?:ING)?|CANCELLED)\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+:[\w:]+:)?$")
+_ORG = re.compile(r"^(\*+)\s+(?:DONE\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+:[\w:]+:)?$")
 _IS_ORG = re.compile(r"(?m)^(?:#\+\w+|\*\* |:PROPERTIES:)")
 _UNDERLINE = re.compile(r"^\s*(?:={3,}|-{3,}|~{3,}|\^{3,})\s*$")
 _RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:- ){3,}-?)\s*$")
@@ -153,6 +154,8 @@ class _Layout:
     def _continues(self, text: str) -> bool:
         if not text.strip() or _FENCE.match(text) or _HEADING.match(text) or _RULE.match(text) or _SPEAKER.match(text):
             return False
+        if self.org and _ORG.match(text):
+            return False
         return self._item(text, 0) is None and not text.lstrip().startswith("|") and not _BOLD.match(text)
 
     def _code(self, fence: re.Match[str], text: str) -> Code | None:
@@ -207,7 +210,7 @@ class _Layout:
             return Item(number, len(found[1]), found["label"], [(number, found["text"])])
         if found := _CLOCK.match(text):
             said = found["text"] or found["dated"]
-            return Item(number, len(found[1] or found[3] or ""), "", [(number, _WHO.sub("", said))])
+            return Item(number, len(found[1] or found[3] or ""), "", [(number, _WHO.sub("", said))], dated=True)
         if found := _NUMBER.match(text):
             inside = found["text"] or found["more"]
             box = found["box"]

@@ -41,6 +41,10 @@ _KINDS = tuple(
     )
 )
 """Kinds of failure in the words of people; an engine's own words are told by the table of classes."""
+_LOUD = re.compile(
+    r"\bcrash|\b[A-Z]\w*(?:Error|Exception)\b|(?i:seg-?fault|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump|illegal|cuda error"
+    r"|hip error|traceback|\bHTTP 5\d\d|\bkilled\b)"
+)
 _EXCEPTION = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 _OF = re.compile(
     r"(?<![\d/.:-])(\d{1,3})\s*(?:(?:times|runs|tries|attempts)\s+)?(?:/|of|out\s+of)\s*(\d{1,3})(?![\d/.:-]*\d)\s*(\w*)",
@@ -71,16 +75,22 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the notes are about: the kinds of failure that they name, and errors that they quote."""
+    """What the notes are about: the kinds of failure that they name, and errors that they quote.
+
+    `quiet`: nothing crashes and no error is named; what comes out is wrong, or nothing comes.
+    """
 
     kinds: frozenset[str] = frozenset()
     quoted: tuple[str, ...] = ()
+    quiet: bool = False
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Problem:
         """From the words of the baseline's outcome, or else of the complaint: the first that names a kind."""
         named = (kinds(text) for text in texts)
-        return cls(next((one for one in named if one), frozenset()), tuple(q for text in texts for q in errors(text)))
+        found = next((one for one in named if one), frozenset())
+        quoted = tuple(q for text in texts for q in errors(text))
+        return cls(found, quoted, bool(texts) and not any(_LOUD.search(text) for text in texts))
 
 
 def judge(text: str, problem: Problem | None = None) -> Judged | None:
@@ -110,7 +120,7 @@ def _kind(text: str, words: Sequence[tuple[int, int, Word]]) -> OutcomeKind | No
         return OutcomeKind.CLEAN  # "still good"
     if first is Word.CLEAN:
         later = (text[words[0][1] : begin] for begin, _, word in words[1:] if word is Word.FAILED)
-        fails = any(_LATER.search(between) for between in later)  # "works for an hour, then crashes"
+        fails = any(_LATER.search(between) for between in later) and not _OF.search(text)  # "works, then crashes"
         return OutcomeKind.REPRODUCED if fails else OutcomeKind.CLEAN
     return OutcomeKind.REPRODUCED
 
@@ -124,6 +134,8 @@ def _is_another(text: str, words: Sequence[tuple[int, int, Word]], problem: Prob
         pairs = ((a.lower(), b.lower()) for a in quoted for b in problem.quoted)
         if max(fuzz.partial_ratio(a, b) for a, b in pairs) < ALIKE:
             return True
+    if problem.quiet and _LOUD.search(text):
+        return True
     mine = kinds(text)
     return bool(mine and problem.kinds) and not mine & problem.kinds
 

@@ -15,7 +15,8 @@ from ruleout.reading.notes.claims import PREVIOUS, Claim
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Paragraph, blocks
 from ruleout.reading.notes.outcomes import Problem, judge, shortened
 from ruleout.reading.notes.own import own_findings
-from ruleout.reading.notes.sections import Told, told_by
+from ruleout.reading.notes.sections import told_by
+from ruleout.reading.notes.told import Told
 from ruleout.reading.notes.tables import against
 from ruleout.reading.notes.text import lines_of
 
@@ -41,7 +42,7 @@ class _Reader:
 
     def notes(self) -> Notes:
         claims = [(claim, self._changes(claim)) for claim in self.told.claims]
-        changes = self._resolved(claims)
+        changes = _no_complaint(self._resolved(claims))
         problem = self._problem(changes)
         trials = [trial for claim, change in changes for trial in self._trials(claim, change, problem)]
         trials = list(
@@ -143,6 +144,15 @@ class _Reader:
     def _pass(self, unused: Unused) -> None:
         if unused not in self.unused:
             self.unused.append(unused)
+
+
+def _no_complaint(claims: list[tuple[Claim, dict[str, str]]]) -> list[tuple[Claim, dict[str, str]]]:
+    """Claims without a first sentence that says on what the problem was met (`on vllm 0.15.0 it crashes`)."""
+    first = next(iter(claims), None)
+    if first is None or not first[0].prose or any(change.sure for change in first[0].found.changes):
+        return claims
+    failed = (judged := judge(first[0].result)) is not None and judged.runs[:1] and judged.runs[0][0] is not OutcomeKind.CLEAN
+    return claims[1:] if failed and first[0].found.changes and len(claims) > 1 else claims
 
 
 def _baseline_row(rows: Sequence[Claim]) -> Claim | None:

@@ -62,14 +62,14 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\ball (?:good|green|fine|pass\w*)",
         r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k|okay|works?|worked|working|fine|good|clean|pass(?:es|ed|ing)?"
         r"|stable|healthy|fixe[sd]|gone|correct|sane|coherent|solve[sd]|cure[sd]|help(?:s|ed)|green|lgtm)\b",
-        r"\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*|\bsmooth\w*|\bheld up\b",
+        r"\balive\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*|\bsmooth\w*|\bheld up\b",
         r"[✅✓✔🟢👍🎉☑]|:(?:white_check_mark|heavy_check_mark|\+1|tada|thumbsup|large_green_circle|green_circle|ok|check):",
         r"\b(?:ran|runs|running) (?:through|for|overnight|all night|to completion|happily)\b",
     ),
     Word.SAME: (
         r"\bsame\b|\bagain\b|\bstill\b|\bidentical\w*|\bas before\b|\bunchanged\b|\bditto\b|\blikewise\b",
         r"\bno (?:change|difference|effect|improvement|luck|joy|dice|help)\b|\bmade no difference\b",
-        r"\bchang(?:ed|es) nothing\b|\bd(?:id|oes|o) nothing\b",
+        r"\bchang(?:ed|es) nothing\b|\bwithout (?:any )?(?:effect|change|success|improvement)\b|\bto no avail\b|\bd(?:id|oes|o) nothing\b",
         r"\b(?:did|does|do)(?: not|n'?t) +(?:help|change|fix|matter|make)\w*|\bnot (?:it|the cause)\b",
         r"(?<!not )\brepro(?:s|d|duced?|duces|ducible)?\b",
     ),
