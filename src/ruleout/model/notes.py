@@ -23,6 +23,7 @@ class ToldTrial:
         label: what the notes call it (`3`, `run B`).
         effective: what was in effect instead of what was asked for, by the same names.
         minutes: what it took; 0 where that is not told.
+        exact: the names are those of factors, as a case has them.
     """
 
     line: int
@@ -34,6 +35,7 @@ class ToldTrial:
     label: str = ""
     effective: Mapping[str, str] = field(default_factory=dict)
     minutes: float = 0.0
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.sections import told_by
 from ruleout.reading.notes.told import Told
 from ruleout.reading.notes.tables import against
-from ruleout.reading.notes.text import lines_of
+from ruleout.reading.notes.text import MOST, decoded, plain
 
 _INTRO = 1500
 """Characters before the first trial in which a complaint is looked for."""
@@ -26,10 +26,10 @@ _INTRO = 1500
 
 def read_notes(data: bytes, source: str = "") -> Notes:
     """What a text tells of trials. Never raises; takes time linear in the text, of which the first part is read."""
-    lines = lines_of(data)
-    if (own := own_findings(lines, source)) is not None:
+    text = decoded(data)
+    if (own := own_findings(text.splitlines(), source)) is not None:
         return own
-    found = blocks(lines)
+    found = blocks([plain(line) for line in text.splitlines()[:MOST]])
     return _Reader(source, found, told_by(found)).notes()
 
 
@@ -44,10 +44,8 @@ class _Reader:
         claims = [(claim, self._changes(claim)) for claim in self.told.claims]
         changes = _no_complaint(self._resolved(claims))
         problem = self._problem(changes)
-        trials = [trial for claim, change in changes for trial in self._trials(claim, change, problem)]
-        trials = list(
-            _told_once(trials, [claim.prose for claim, _ in changes for _ in self._trials(claim, _, problem)])
-        )
+        told = [(claim, trial) for claim, change in changes for trial in self._trials(claim, change, problem)]
+        trials = list(_told_once(told))
         self.unused.sort(key=lambda one: one.line)
         first = next((t for t in trials if not t.changes and t.failure), None)
         problem_text = first.failure if first else next(iter(self.told.complaints), "")
@@ -170,11 +168,10 @@ def _baseline_row(rows: Sequence[Claim]) -> Claim | None:
     return next(named, None) or next(failed, None) or next(iter(rows), None)
 
 
-def _told_once(trials: Sequence[ToldTrial], prose: Sequence[bool]) -> Iterator[ToldTrial]:
-    """Trials, less those that a sentence repeats which a list or a table tells."""
-    listed = {(t.changes, t.outcome) for t, spoken in zip(trials, prose, strict=True) if not spoken}
-    structured = sum(not spoken for spoken in prose) > 2
-    for trial, spoken in zip(trials, prose, strict=True):
-        if spoken and ((trial.changes, trial.outcome) in listed or (structured and not trial.changes)):
-            continue
-        yield trial
+def _told_once(told: Sequence[tuple[Claim, ToldTrial]]) -> Iterator[ToldTrial]:
+    """Trials, less those of sentences that repeat what a list or a table tells."""
+    listed = {(trial.changes, trial.outcome) for claim, trial in told if not claim.prose}
+    for claim, trial in told:
+        repeats = (trial.changes, trial.outcome) in listed or (len(listed) > 2 and not trial.changes)
+        if not (claim.prose and repeats):
+            yield trial

@@ -65,8 +65,10 @@ def read_paragraph(told: Told, block: Paragraph) -> None:
         return
     starts = sum(bool(STARTS.match(text)) for _, text in block.lines)
     if starts > 1 and not _is_wrapped(block.lines) or (starts == len(block.lines) == 1):
+        known = len(told.claims)
         for item in lines_as_items(block.lines):
             read_item(told, item)
+        told.claims[known:] = [replace(claim, prose=True) for claim in told.claims[known:]]
         return
     _read_story(told, [line for line in block.lines if not commands_in([value_of(line[1])])])
 

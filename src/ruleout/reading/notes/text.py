@@ -19,13 +19,11 @@ _LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)")
 _QUOTE = re.compile(r"^(?: ?>)+ ?")
 
 
-def lines_of(data: bytes) -> list[str]:
-    """The lines of a note as plain text, one for each of the file: no escapes, no marks that nobody sees, none too long."""
+def decoded(data: bytes) -> str:
+    """The text of a note, without a terminal's escapes."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16", "replace")
-    else:
-        text = clean(data).decode("utf-8-sig", "replace")
-    return [plain(line) for line in text.splitlines()[:MOST]]
+        return data.decode("utf-16", "replace")
+    return clean(data).decode("utf-8-sig", "replace")
 
 
 def plain(line: str) -> str:
