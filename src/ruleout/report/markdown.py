@@ -16,7 +16,9 @@ LONGEST_CODE = 8000
 _LOOKED_AT = 40_000
 """Characters of a text that are redacted at all: what lies beyond is cut in any case."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_=>()]?)")
-_ACTIVE = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])[(\[:]|(?<![\w/])(?:www\.|[a-z]+(?=://))", re.IGNORECASE)
+_ACTIVE = re.compile(
+    r"[\\`]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])[(\[:]|(?<![\w/])(?:www\.|[a-z]+(?=://))", re.IGNORECASE
+)
 
 
 class Markdown:

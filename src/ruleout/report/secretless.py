@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
+from ruleout.model.configuration import Configuration
 from ruleout.model.diagnosis import Diagnosis, Setting
 from ruleout.model.redaction import SECRETS, Redactor
 from ruleout.model.story import Story
@@ -19,10 +20,11 @@ def secretless(diagnosis: Diagnosis, story: Story | None) -> tuple[Diagnosis, St
     """Both with a placeholder for each secret, the same one for the same secret."""
     redactor = Redactor(SECRETS)
     redactor(diagnosis.command)  # which tells most of them: its words are known wherever they stand alone
-    return _without(diagnosis, redactor), _without(story, redactor)
+    return without_secrets(diagnosis, redactor), without_secrets(story, redactor)
 
 
-def _without(value: T, redactor: Redactor) -> T:
+def without_secrets(value: T, redactor: Redactor) -> T:
+    """A value of the model without what the redactor replaces, in whatever field it stands."""
     return cast(T, _plain(value, redactor))
 
 
@@ -39,6 +41,8 @@ def _plain(value: Any, redactor: Redactor) -> Any:
         return replace(value, **{f.name: _plain(getattr(value, f.name), redactor) for f in fields(value) if f.init})
     if isinstance(value, tuple):
         return tuple(_plain(item, redactor) for item in value)
+    if isinstance(value, Configuration):
+        return Configuration({name: _of(name, level, redactor) or "" for name, level in value.items()})
     if isinstance(value, dict):
         return {
             name: _of(str(name), v, redactor) if type(v) is str else _plain(v, redactor) for name, v in value.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ruleout.model import ABSENT, PRESENT, UNSET, arguments
 from ruleout.reading.notes.words import is_error, said
@@ -45,18 +45,19 @@ class Found:
     commands: tuple[Command, ...] = ()
     baseline: int = -1
     baseline_ends: int = -1
-    levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def begin(self) -> int:
         """Where the first of them stands; -1 where there is none."""
-        places = [one.begin for one in (*self.changes, *self.commands)]
+        places = [*(one.begin for one in self.changes), *(one.begin for one in self.commands)]
         return min(places, default=self.baseline)
 
 
 _PROGRAM = re.compile(
-    r"(?:^|[\s/])(?:python[\d.]*\s+-m\s+(?:vllm|sglang|lmdeploy|tensorrt_llm|torch\.distributed)\S*|(?:vllm|sglang|lmdeploy)\s+serve\b"
-    r"|transformers\s+(?:serve|chat)\b|trtllm-\w+\s|llama-(?:server|cli|bench)\s|torchrun\s|accelerate\s+launch\s|docker\s+run\s"
+    r"(?:^|[\s/])(?:python[\d.]*\s+-m\s+(?:vllm|sglang|lmdeploy|tensorrt_llm|torch\.distributed)\S*|(?:vllm|sglang"
+    r"|lmdeploy)\s+serve\b"
+    r"|transformers\s+(?:serve|chat)\b|trtllm-\w+\s|llama-(?:server|cli|bench)\s|torchrun\s|accelerate\s+launch\s"
+    r"|docker\s+run\s"
     r"|mpirun\s|srun\s|python[\d.]*\s+(?:-\w+\s+)*\S+\.py\b|launch_server\b)"
 )
 """What a command that starts an engine has in it."""
@@ -75,47 +76,161 @@ _VALUE = re.compile(r"\s+(\"[^\"]*\"|'[^']*'|\{[^{}]*\}|[^\s,;`|()→]+)")
 _LOOKS = re.compile(r"-?\d[\w.]*|\w*[_/.\\]\w[\w./\\-]*|\w*\d\w*|[A-Z][A-Z0-9_]{2,}|[\[{\"'].*|\w+:\w+")
 """A word that is a value wherever it stands."""
 _KNOWN = frozenset(
-    """on off auto true false none eager sdpa triton flashinfer torch_native trtllm aiter cutlass marlin cutedsl half bfloat
-    float pytorch xgrammar outlines ray mp external pull kv full piecewise spawn fork ring tree simple deepep naive ascend
-    flashmla cudnn bf fp nvfp mxfp dummy safetensors""".split()
+    [
+        "on",
+        "off",
+        "auto",
+        "true",
+        "false",
+        "none",
+        "eager",
+        "sdpa",
+        "triton",
+        "flashinfer",
+        "torch_native",
+        "trtllm",
+        "aiter",
+        "cutlass",
+        "marlin",
+        "cutedsl",
+        "half",
+        "bfloat",
+        "float",
+        "pytorch",
+        "xgrammar",
+        "outlines",
+        "ray",
+        "mp",
+        "external",
+        "pull",
+        "kv",
+        "full",
+        "piecewise",
+        "spawn",
+        "fork",
+        "ring",
+        "tree",
+        "simple",
+        "deepep",
+        "naive",
+        "ascend",
+        "flashmla",
+        "cudnn",
+        "bf",
+        "fp",
+        "nvfp",
+        "mxfp",
+        "dummy",
+        "safetensors",
+    ]
 )
 _NO_VALUE = frozenset(
-    """and or nor but with without then also as at by for from in is it its of on the this that to too was were are be both
-    again still same only now alone here there when while which where plus instead makes made gives gave did does do had
-    has have just not no yes so since because if under""".split()
+    [
+        "and",
+        "or",
+        "nor",
+        "but",
+        "with",
+        "without",
+        "then",
+        "also",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "the",
+        "this",
+        "that",
+        "to",
+        "too",
+        "was",
+        "were",
+        "are",
+        "be",
+        "both",
+        "again",
+        "still",
+        "same",
+        "only",
+        "now",
+        "alone",
+        "here",
+        "there",
+        "when",
+        "while",
+        "which",
+        "where",
+        "plus",
+        "instead",
+        "makes",
+        "made",
+        "gives",
+        "gave",
+        "did",
+        "does",
+        "do",
+        "had",
+        "has",
+        "have",
+        "just",
+        "not",
+        "no",
+        "yes",
+        "so",
+        "since",
+        "because",
+        "if",
+        "under",
+    ]
 )
 """Words that are no value, whatever follows them."""
 _NAMED = re.compile(r"(?<![\w/$.-])([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)=(\"[^\"]*\"|'[^']*'|[^\s,;:|()`]+)")
 _PARALLEL = re.compile(r"(?<![\w-])(tp|pp|dp|ep)[ =_-]?(?:size[ =]?)?(\d{1,3})\b", re.IGNORECASE)
 _PACKAGES = (
-    r"transformers|vllm|sglang|pytorch|torch|flashinfer(?:-python)?|triton|cuda(?:[ -]toolkit)?|(?:nvidia[ -])?driver|nccl"
-    r"|deep[_-]?gemm|flash[_-]attn|xformers|cutlass|llama\.cpp|tensorrt[_-]llm|trt-?llm|lmdeploy|python|sgl[_-]kernel|numpy"
+    r"transformers|vllm|sglang|pytorch|torch|flashinfer(?:-python)?|triton|cuda(?:[ -]toolkit)?"
+    r"|(?:nvidia[ -])?driver|nccl"
+    r"|deep[_-]?gemm|flash[_-]attn|xformers|cutlass|llama\.cpp|tensorrt[_-]llm|trt-?llm|lmdeploy|python"
+    r"|sgl[_-]kernel|numpy"
     r"|aiter|rocm|huggingface[_-]hub|tokenizers|compressed[_-]tensors|cudnn|deep[_-]?ep|kernel|nvshmem|xgrammar"
 )
 _VERSION = re.compile(
-    rf"(?<![\w/-])({_PACKAGES})`?\s*(?:==|=|@|:|version|to|at|-|v)?\s*`?v?(\d+(?:\.\d+)+[\w.+-]*\w|\d+\.\d+|\d{{3}}(?=\b)|nightly|main|master|b\d{{4,}})\b",
+    rf"(?<![\w/-])({_PACKAGES})`?\s*(?:==|=|@|:|version|to|at|-|v)?\s*`?v?(\d+(?:\.\d+)+[\w.+-]*\w|\d+\.\d+"
+    rf"|\d{{3}}(?=\b)|nightly|main|master|b\d{{4,}})\b",
     re.IGNORECASE,
 )
 _SWITCHES = (
-    r"cuda ?-?graphs?|prefix[ -]cach(?:e|ing)|radix(?:[ -](?:cache|attention))?|chunked[ -]prefill|overlap(?:[ -]schedul\w+)?"
+    r"cuda ?-?graphs?|prefix[ -]cach(?:e|ing)|radix(?:[ -](?:cache|attention))?|chunked[ -]prefill"
+    r"|overlap(?:[ -]schedul\w+)?"
     r"|custom[ -]all-?reduce|torch[. ]?compile|inductor|spec(?:ulative)?(?:[ -]decod\w+)?|mtp|eagle|eager(?:[ -]mode)?"
-    r"|deep[ -]?gemm|flash[ -]?attention|continuous[ -]batching|mmap|async(?:[ -]scheduling)?|p2p|ecc|mig|expert[ -]parallel\w*"
-    r"|dp[ -]attention|piecewise(?:[ -]cuda)?(?:[ -]graphs?)?|kv[ -]cache[ -]quant\w*|quantization|hybrid[ -]kv\w*|lora|nvls"
+    r"|deep[ -]?gemm|flash[ -]?attention|continuous[ -]batching|mmap|async(?:[ -]scheduling)?|p2p|ecc|mig"
+    r"|expert[ -]parallel\w*"
+    r"|dp[ -]attention|piecewise(?:[ -]cuda)?(?:[ -]graphs?)?|kv[ -]cache[ -]quant\w*|quantization|hybrid[ -]kv\w*"
+    r"|lora|nvls"
 )
 _OFF = r"off|disabled?|turned off|switched off|removed|deactivated"
 _ON = r"on|enabled?|turned on|switched on|activated"
 _SWITCHED = re.compile(
-    rf"\b(?:(?P<before>{_OFF}|disabling|no|without|w/o|turning off|(?P<yes>{_ON}|enabling|with|in))\s+(?:the\s+)?(?P<thing>{_SWITCHES})"
+    rf"\b(?:(?P<before>{_OFF}|disabling|no|without|w/o|turning off|(?P<yes>{_ON}|enabling|with"
+    rf"|in))\s+(?:the\s+)?(?P<thing>{_SWITCHES})"
     rf"|(?P<subject>{_SWITCHES})\s*(?:=|:|is|are|was|were)?\s*(?:all\s+)?(?:(?P<off>{_OFF})|(?P<on>{_ON})))\b(?!-)",
     re.IGNORECASE,
 )
 _TYPED = re.compile(
-    r"\b(?P<type>bf16|fp16|fp8(?:_e[45]m[23])?|int8|bfloat16|float16|fp32|auto)\s+(?P<what>kv(?:[ -]cache)?|weights?|activations?)\b"
-    r"|\b(?P<first>kv(?:[ -]cache)?)\s+(?:in\s+|to\s+|as\s+|=\s*|dtype\s+)?(?P<then>bf16|fp16|fp8(?:_e[45]m[23])?|int8|bfloat16|float16)\b",
+    r"\b(?P<type>bf16|fp16|fp8(?:_e[45]m[23])?|int8|bfloat16|float16|fp32|auto)\s+(?P<what>kv(?:[ -]cache)?|weights?"
+    r"|activations?)\b"
+    r"|\b(?P<first>kv(?:[ -]cache)?)\s+(?:in\s+|to\s+|as\s+|=\s*|dtype\s+)?(?P<then>bf16|fp16|fp8(?:_e[45]m[23])?"
+    r"|int8|bfloat16|float16)\b",
     re.IGNORECASE,
 )
 _WITHOUT = re.compile(
-    r"\b(?:without|w/o|minus|removed?|removing|drop(?:ped|ping)?|omit(?:ted|ting)?|leaving out|took (?:off|out)|no)\s*(?:the\s+|flag\s+)*[`~=]?\s*$",
+    r"\b(?:without|w/o|minus|removed?|removing|drop(?:ped|ping)?|omit(?:ted|ting)?|leaving out|took (?:off|out)"
+    r"|no)\s*(?:the\s+|flag\s+)*[`~=]?\s*$",
     re.I,
 )
 _REMOVED = re.compile(
@@ -123,8 +238,11 @@ _REMOVED = re.compile(
 )
 _AND = re.compile(r"^[`\s]*(?:,|and|&|/|\+|or|nor)+[`\s]*(?:and\s+)?$", re.I)
 _BASELINE = re.compile(
-    r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing(?: (?:is |was )?changed)?|no (?:extra |special )?(?:changes?|flags?|args|options)|none"
-    r"|as (?:above|is|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?|(?:the )?(?:usual|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?|default(?:s| \w+)?|plain|out of the box|just the command)\b"
+    r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing(?: (?:is |was )?changed)?|no (?:extra "
+    r"|special )?(?:changes?|flags?|args|options)|none"
+    r"|as (?:above|is|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?|(?:the )?(?:usual"
+    r"|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?"
+    r"|default(?:s| \w+)?|plain|out of the box|just the command)\b"
     r"|^\s*[-–—]\s*$|^\s*\(none\)|^\s*base\b",
     re.IGNORECASE,
 )
@@ -274,8 +392,8 @@ def _in_code(text: str, code: re.Match[str], inside: str) -> Iterator[Change]:
             options, end = [(options[0][0], said_after[1] or said_after[2])], said_after.end()
         elif (value := _value(text, end)) is not None and _LOOKS.fullmatch(value[0]):
             options, end = [(options[0][0], _bare(value[0]))], value[1]
-    for name, value in options:
-        yield Change(begin, end, name, value)
+    for name, level in options:
+        yield Change(begin, end, name, level)
 
 
 def _is_removed(text: str, begin: int, end: int, removed: int) -> bool:
@@ -298,7 +416,7 @@ def _value(text: str, end: int) -> tuple[str, int] | None:
     word = found[1].rstrip(":.!?")
     if not word or word.startswith("-") or any(True for _ in said(word)):
         return None
-    if word in _NO_VALUE and word != "on":
+    if word in _NO_VALUE:
         return None
     after = text[found.start(1) + len(word) :]
     ends = not after.strip() or re.match(r"\s*(?:[:,;|)(→`]|->|=>|--|-\s|$)", after) is not None

@@ -10,25 +10,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ruleout.reading.notes.changes import Change, Command, Found, changes_in
 from ruleout.reading.notes.words import Word, said
 
 _EACH = re.compile(
-    r"\b(?:both|each|either|neither|nor|none of|all (?:of them|three|four|five|same|the same)|any of|respectively|or)\b",
+    r"\b(?:both|each|either|neither|nor|none of|all (?:of them|three|four|five|same|the same)|any of|respectively"
+    r"|or)\b",
     re.I,
 )
 _PLURAL = re.compile(r"[`\s]*(?:are|were|have|both|all|each|crash|fail|hang|work|do|don't)\b", re.I)
 _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b", re.I)
 _HELPED = re.compile(r"\b(?:help\w*|fix\w*|work\w*|cur\w+|solv\w+|chang\w+|made)\b", re.I)
 _SAME_AS = re.compile(
-    r"(?:\b(?:same as|like|as in|on top of|based on|from|repeat(?:ed)?(?: of)?|again)\s+)(?:the\s+)?(?:run|trial|test|attempt|exp\w*|try|step|case|config|row|t|#|no\.?|nr\.?)?\s*#?(?P<label>\d{1,3}|[A-Z])\b(?!\w)"
-    r"|^\W*(?:run|trial|test|attempt|exp\w*|try|step|case|config|row|#)\s*#?(?P<first>\d{1,3}|[A-Z])\s*(?:\+|plus|and|with|but|,)"
+    r"(?:\b(?:same as|like|as in|on top of|based on|from|repeat(?:ed)?(?: of)?|again)\s+)(?:the\s+)?(?:run|trial"
+    r"|test|attempt|exp\w*|try|step|case|config|row|t|#|no\.?|nr\.?)?\s*#?(?P<label>\d{1,3}|[A-Z])\b(?!\w)"
+    r"|^\W*(?:run|trial|test|attempt|exp\w*|try|step|case|config|row|#)\s*#?(?P<first>\d{1,3}|[A-Z])\s*(?:\+|plus"
+    r"|and|with|but|,)"
     r"|^\W*\(?#?(?P<plain>\d{1,3}|[A-Z])\)?\s*\+\s",
     re.I,
 )
 _ON_TOP = re.compile(
-    r"^\W*(?:and\s+|then\s+)?(?:on top(?: of (?:that|this|it))?|additionally|in addition|same,? (?:plus|but|and|with)|plus that|also added|kept that|that plus|with that|the same (?:plus|but|with))\b",
+    r"^\W*(?:and\s+|then\s+)?(?:on top(?: of (?:that|this|it))?|additionally|in addition|same,? (?:plus|but|and"
+    r"|with)|plus that|also added|kept that|that plus|with that|the same (?:plus|but|with))\b",
     re.I,
 )
 
@@ -66,11 +71,10 @@ def claims_of(line: int, text: str, label: str = "", *, prose: bool = False) -> 
     if not groups:
         return []
     base = _base(text, groups[0].begin)
-    found_claims = [
+    return [
         replace(claim, label=label, base=base if i == 0 else "", prose=prose)
         for i, claim in enumerate(_paired(line, text, groups, prose))
     ]
-    return found_claims
 
 
 def base_of(text: str) -> str:
@@ -97,7 +101,8 @@ class _Group:
 
 def _groups(text: str, found: Found) -> list[_Group]:
     """What is changed together: what stands with no word of outcome in between."""
-    parts = sorted((*found.changes, *found.commands), key=lambda part: part.begin)
+    parts: list[Change | Command] = [*found.changes, *found.commands]
+    parts.sort(key=lambda part: part.begin)
     if not parts:
         return [_Group(found.baseline, found.baseline_ends, ())] if found.baseline >= 0 else []
     groups = [_Group(parts[0].begin, parts[0].end, (parts[0],))]
@@ -117,7 +122,7 @@ def _paired(line: int, text: str, groups: Sequence[_Group], prose: bool) -> Iter
         yield from _each(line, text, groups[0], _result(before, after))
         return
     forward = not has_outcome(before) or has_outcome(after)
-    gaps = [text[a.end : b.begin] for a, b in zip(groups, groups[1:], strict=False)]
+    gaps = [text[a.end : b.begin] for a, b in pairwise(groups)]
     results = [*gaps, after] if forward else [before, *gaps]
     if not prose and not all(_is_new(gap, group) for gap, group in zip(gaps, groups[1:], strict=True)):
         # An item is about one trial: what it names after the outcome belongs to the error that it tells.
@@ -134,7 +139,8 @@ def _is_new(gap: str, group: _Group) -> bool:
     return (
         sure
         and re.search(
-            r"(?:[;.]\s*|,\s*(?:then|and|but|while)?\s*|\b(?:then|but|while|and)\s+)(?:with\s+|without\s+|adding\s+)?[`~=]?$",
+            r"(?:[;.]\s*|,\s*(?:then|and|but|while)?\s*|\b(?:then|but|while|and)\s+)(?:with\s+|without\s+"
+            r"|adding\s+)?[`~=]?$",
             gap,
         )
         is not None

@@ -1,4 +1,4 @@
-"""How notes are laid out: headings, tables, lists, code and paragraphs, in Markdown, org-mode, wikis, chats or none of these.
+"""How notes are laid out: headings, tables, lists, code, paragraphs; in Markdown, org-mode, wikis, chats or neither.
 
 Each block keeps the numbers of its lines. Nothing is refused: what is no known block is a paragraph.
 """
@@ -82,19 +82,25 @@ _BOLD = re.compile(r"^\s*(?:\*\*|__|\*)([^*_|]{2,80}?):?(?:\*\*|__|\*):?\s*$")
 _TOPIC = re.compile(r"^\s*([A-Z][^|:`]{1,48}):?\s*$")
 _BULLET = re.compile(r"^(\s*)(?:[-*+•◦‣▪–]|o(?= {2}))\s+(?:\[(?P<box>[ xX✓✔~\-/])\]\s+)?(?P<text>\S.*)$")
 _NUMBER = re.compile(
-    r"^(\s*)\(?(?P<label>\d{1,3}|[A-Za-z])[.):]\)?\s+(?:\[(?P<box>[ xX✓✔~\-/])\]\s+)?(?P<text>\S.*)$|^(\s*)#(?P<hash>\d{1,3})[:.)]?\s+(?P<more>\S.*)$"
+    r"^(\s*)\(?(?P<label>\d{1,3}|[A-Za-z])[.):]\)?\s+(?:\[(?P<box>[ xX✓✔~\-/])\]\s+)?(?P<text>\S.*)$"
+    r"|^(\s*)#(?P<hash>\d{1,3})[:.)]?\s+(?P<more>\S.*)$"
 )
 _NAMED = re.compile(
-    r"^(\s*)(?:\*\*|__)?(?P<label>(?:run|trial|test|try|attempt|exp(?:eriment)?|case|step|iter(?:ation)?|config|cfg|t|v)\s*[#-]?\s*(?:\d{1,3}|[A-Z]))(?:\*\*|__)?\s*(?:[:.)|—–=]|\s-|->|→)\s*(?P<text>\S.*)$",
+    r"^(\s*)(?:\*\*|__)?(?P<label>(?:run|trial|test|try|attempt|exp(?:eriment)?|case|step|iter(?:ation)?|config|cfg"
+    r"|t|v)\s*[#-]?\s*(?:\d{1,3}|[A-Z]))(?:\*\*|__)?\s*(?:[:.)|—–=]|\s-|->|→)\s*(?P<text>\S.*)$",
     re.I,
 )
 _CLOCK = re.compile(
-    r"^(\s*)[\[(<]?(?:(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|(?:mon|tue|wed|thu|fri|sat|sun)\w*|[A-Z][a-z]{2} \d{1,2}),?[ T]*)?\d{1,2}[:h]\d\d(?::\d\d)?(?:[.,]\d+)?\s*(?:[AaPp][Mm])?(?:\s*(?:UTC|CET|CEST|Z|PST|PDT|EST|EDT))?[\])>]?\s*(?:[-–—:|]\s+)?(?P<text>\S.*)$|"
+    r"^(\s*)[\[(<]?(?:(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|(?:mon|tue|wed|thu|fri|sat|sun)\w*"
+    r"|[A-Z][a-z]{2} \d{1,2}),?[ T]*)?\d{1,2}[:h]\d\d(?::\d\d)?(?:[.,]\d+)?\s*(?:[AaPp][Mm])?(?:\s*(?:UTC|CET|CEST|Z"
+    r"|PST|PDT|EST|EDT))?[\])>]?\s*(?:[-–—:|]\s+)?(?P<text>\S.*)$|"
     r"^(\s*)[\[(]?\d{4}-\d\d-\d\d[\])]?\s*(?:[-–—:|]\s+)?(?P<dated>\S.*)$"
 )
 _WHO = re.compile(r"^<?@?[\w.-]{2,24}>?(?::|>)\s+|^<@?[\w.-]{2,24}>\s+")
 _SPEAKER = re.compile(
-    r"^\s*(?:@?[\w.\-]+(?: [\w.\-]+){0,3}|\*\*[^*]+\*\*)\s+(?:APP\s+)?[\[(]?(?:(?:today|yesterday|\w{3,9}day|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\w{3} \d{1,2}(?:st|nd|rd|th)?)(?: at)?,?\s+)?\d{1,2}:\d\d(?:\s*[AaPp][Mm])?[\])]?\s*$"
+    r"^\s*(?:@?[\w.\-]+(?: [\w.\-]+){0,3}|\*\*[^*]+\*\*)\s+(?:APP\s+)?[\[(]?(?:(?:today|yesterday|\w{3,9}day"
+    r"|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\w{3} \d{1,2}(?:st|nd|rd"
+    r"|th)?)(?: at)?,?\s+)?\d{1,2}:\d\d(?:\s*[AaPp][Mm])?[\])]?\s*$"
     r"|^\s*[\w.\-]+ commented (?:on )?.{0,40}$"
 )
 _DIVIDER = re.compile(r"^[\s|:+=-]*-{2,}[\s|:+=-]*$")

@@ -16,7 +16,8 @@ from ruleout.reading.notes.words import Word, said
 
 STARTS = re.compile(
     r"^\s*(?:(?:also|and|then|with|plus|tried|but|now|ok|or|next|so|again|finally|same with),?\s+){0,2}[`~=]?(?:\+\s*)?"
-    r"(?:--[A-Za-z]|-[a-z]{1,4} \S+.*[:→]|[A-Z][A-Z0-9]*_[A-Z0-9_]+=|baseline\b|default\b|no flags\b|without\s+[`~]?--)",
+    r"(?:--[A-Za-z]|-[a-z]{1,4} \S+.*[:→]|[A-Z][A-Z0-9]*_[A-Z0-9_]+=|baseline\b|default\b|no flags\b"
+    r"|without\s+[`~]?--)",
     re.IGNORECASE,
 )
 """How a line begins that tells of a change, though it is no item."""
@@ -138,7 +139,7 @@ def lines_as_items(lines: Sequence[Line]) -> list[Item]:
 
 
 def joined(body: Sequence[Block]) -> Iterator[Block]:
-    """Blocks of which the entries of a diary are put together: what was begun in one, and what became of it in the next."""
+    """Blocks in which the entries of a diary are put together: what was begun in one, and its outcome in the next."""
     begun: Item | None = None
     for block in body:
         if not isinstance(block, Item) or not block.dated:

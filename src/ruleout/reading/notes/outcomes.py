@@ -42,22 +42,26 @@ _KINDS = tuple(
 )
 """Kinds of failure in the words of people; an engine's own words are told by the table of classes."""
 _LOUD = re.compile(
-    r"\bcrash|\b[A-Z]\w*(?:Error|Exception)\b|(?i:seg-?fault|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump|illegal|cuda error"
+    r"\bcrash|\b[A-Z]\w*(?:Error|Exception)\b|(?i:seg-?fault|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump"
+    r"|illegal|cuda error"
     r"|hip error|traceback|\bHTTP 5\d\d|\bkilled\b)"
 )
 _EXCEPTION = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 _OF = re.compile(
-    r"(?<![\d/.:-])(\d{1,3})\s*(?:(?:times|runs|tries|attempts)\s+)?(?:/|of|out\s+of)\s*(\d{1,3})(?![\d/.:-]*\d)\s*(\w*)",
+    r"(?<![\d/.:-])(\d{1,3})\s*(?:(?:times|runs|tries|attempts)\s+)?(?:/|of"
+    r"|out\s+of)\s*(\d{1,3})(?![\d/.:-]*\d)\s*(\w*)",
     re.IGNORECASE,
 )
 _TIMES = re.compile(
-    r"(?<![\w./:-])(\d{1,2})\s*(?:x\b|×|(?:clean |good |full |more )?(?:runs|times|tries|attempts|starts|restarts|repeats"
+    r"(?<![\w./:-])(\d{1,2})\s*(?:x\b|×|(?:clean |good |full |more )?(?:runs|times|tries|attempts|starts|restarts"
+    r"|repeats"
     r"|launches)\b)|(?<!\w)[x×](\d{1,2})\b|\b(?:twice|both times)\b",
     re.IGNORECASE,
 )
 _NO_RUNS = re.compile(
     r"(?:requests?|reqs?|prompts?|tokens?|ranks?|gpus?|cards?|layers?|shards?|nodes?|answers?|outputs?|completions?"
-    r"|workers?|experts?|samples?|questions?|lines?|files?|gi?b|h|hours?|min\w*|s|seconds?|clients?|users?|streams?|slots?"
+    r"|workers?|experts?|samples?|questions?|lines?|files?|gi?b|h|hours?|min\w*|s|seconds?|clients?|users?|streams?"
+    r"|slots?"
     r"|devices?|steps?|batch\w*|hosts?)",
     re.IGNORECASE,
 )

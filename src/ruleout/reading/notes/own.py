@@ -61,7 +61,7 @@ def _trial(
     if outcome not in _OUTCOMES:
         return Unused(number, text, "unfinished" if outcome == "unfinished" else f"{outcome!r} is no outcome")
     if changed.startswith("without ") or ", watched with " in changed:
-        return Unused(number, text, "says nothing of factors: made to shorten the command, or to see more of the failure")
+        return Unused(number, text, "says nothing of factors: made to shorten the command, or to see more")
     read = levels(changed)
     if read is None:
         return Unused(number, text, "does not say which setting was changed")

@@ -16,9 +16,9 @@ from ruleout.reading.notes.layout import Block, Code, Heading, Item, Paragraph, 
 from ruleout.reading.notes.outcomes import Problem, judge, shortened
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.sections import told_by
-from ruleout.reading.notes.told import Told
 from ruleout.reading.notes.tables import against
 from ruleout.reading.notes.text import MOST, decoded, plain
+from ruleout.reading.notes.told import Told
 
 _INTRO = 1500
 """Characters before the first trial in which a complaint is looked for."""
@@ -149,7 +149,11 @@ def _no_complaint(claims: list[tuple[Claim, dict[str, str]]]) -> list[tuple[Clai
     first = next(iter(claims), None)
     if first is None or not first[0].prose or any(change.sure for change in first[0].found.changes):
         return claims
-    failed = (judged := judge(first[0].result)) is not None and judged.runs[:1] and judged.runs[0][0] is not OutcomeKind.CLEAN
+    failed = (
+        (judged := judge(first[0].result)) is not None
+        and judged.runs[:1]
+        and judged.runs[0][0] is not OutcomeKind.CLEAN
+    )
     return claims[1:] if failed and first[0].found.changes and len(claims) > 1 else claims
 
 
@@ -171,7 +175,8 @@ def _baseline_row(rows: Sequence[Claim]) -> Claim | None:
 def _told_once(told: Sequence[tuple[Claim, ToldTrial]]) -> Iterator[ToldTrial]:
     """Trials, less those of sentences that repeat what a list or a table tells."""
     listed = {(trial.changes, trial.outcome) for claim, trial in told if not claim.prose}
+    known = any(not changes for changes, _ in listed)
     for claim, trial in told:
-        repeats = (trial.changes, trial.outcome) in listed or (len(listed) > 2 and not trial.changes)
+        repeats = (trial.changes, trial.outcome) in listed or (not trial.changes and known)
         if not (claim.prose and repeats):
             yield trial

@@ -19,14 +19,18 @@ from ruleout.reading.notes.tables import claims_in
 from ruleout.reading.notes.told import Told, commands_of, line_of, retyped
 
 _PLANNED = re.compile(
-    r"\W*(?:to ?-?do|ideas?|next(?: steps?| up)?|plan(?:s|ned)?|what(?:'s| is)? (?:is )?(?:next|left|missing)|left to (?:do|try)"
-    r"|to try|open(?: questions?)?|later|backlog|wish ?list|not (?:yet )?(?:tried|tested|done)|untried|untested|remaining"
+    r"\W*(?:to ?-?do|ideas?|next(?: steps?| up)?|plan(?:s|ned)?|what(?:'s| is)? (?:is )?(?:next|left|missing)"
+    r"|left to (?:do|try)"
+    r"|to try|open(?: questions?)?|later|backlog|wish ?list|not (?:yet )?(?:tried|tested|done)|untried|untested"
+    r"|remaining"
     r"|future)\b",
     re.IGNORECASE,
 )
 _REPEATED = re.compile(
-    r"\W*(?:summary|conclu\w+|tl;?dr|bottom line|verdict|diagnosis|what i (?:think|believe|learn\w*)|hypothes\w+|theor\w+"
-    r"|root cause|cause|ruled out|workarounds?|fix(?:es)?|solution|environment|setup|system|versions?|hardware|references?"
+    r"\W*(?:summary|conclu\w+|tl;?dr|bottom line|verdict|diagnosis|what i (?:think|believe|learn\w*)|hypothes\w+"
+    r"|theor\w+"
+    r"|root cause|cause|ruled out|workarounds?|fix(?:es)?|solution|environment|setup|system|versions?|hardware"
+    r"|references?"
     r"|links?|lessons?|looks ruled out|assumptions?|answer|expected)\b",
     re.IGNORECASE,
 )
@@ -70,7 +74,10 @@ def _is_aside(title: str) -> bool:
 
 def _read_section(told: Told, heading: Heading | None, body: list[Block], under: Heading | None) -> None:
     if under is not None and _PLANNED.match(under.text):
-        for line, text in [*([(heading.line, heading.text)] if heading else []), *(ln for b in body for ln in _lines(b))]:
+        for line, text in [
+            *([(heading.line, heading.text)] if heading else []),
+            *(ln for b in body for ln in _lines(b)),
+        ]:
             if any(change.sure for change in changes_in(text).changes):
                 told.leave(line, text.strip(), "only planned")
         return

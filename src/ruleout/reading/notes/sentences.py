@@ -19,27 +19,32 @@ from ruleout.reading.notes.told import Told, commands_in
 from ruleout.reading.notes.words import Word, said, spoken
 
 COMPLAINT = re.compile(
-    r"^\W*(?:symptom|problem|error|issue|bug|failure|question|target|what fails|fails with|actual)\w*\W*\s*[:=-]\s*(.+)$",
+    r"^\W*(?:symptom|problem|error|issue|bug|failure|question|target|what fails|fails with"
+    r"|actual)\w*\W*\s*[:=-]\s*(.+)$",
     re.IGNORECASE,
 )
 SUPPOSED = re.compile(
     r"\b(?:could|should|would|might|may|maybe|perhaps|probably|suggest\w*|recommend\w*|going to|will|planning|tomorrow"
-    r"|i (?:think|guess|believe|suspect|assume|expect|wonder)|somebody|someone|anyone|one can|you can|please|supposed to"
+    r"|i (?:think|guess|believe|suspect|assume|expect|wonder)|somebody|someone|anyone|one can|you can|please"
+    r"|supposed to"
     r"|expected|hopefully|worth)\b",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"^\W*(?:(?:and|but|so|again|unfortunately|sadly|luckily|surprisingly|there)\W+)?(?:that|this|it|which|result|no|same"
+    r"^\W*(?:(?:and|but|so|again|unfortunately|sadly|luckily|surprisingly|there)\W+)?(?:that|this|it|which|result|no"
+    r"|same"
     r"|still|crash\w*|work\w*|fail\w*|ok|ran|died|after|everything|server|all|he|she|we|i (?:got|saw|see|get))\b",
     re.IGNORECASE,
 )
 """How a sentence begins that tells what became of what the one before it names."""
 _ENDS = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[\"'`*_(\[~]*[A-Z`\-0-9])|(?<=;)\s+|\s+(?=[-=]> )")
 _RUNS = re.compile(
-    r"\b(?:ran|run|rerun|re-ran|tried|launch\w*|start\w*|repeat\w*|test\w*|baseline|happen\w*|without any|unchanged)\b", re.I
+    r"\b(?:ran|run|rerun|re-ran|tried|launch\w*|start\w*|repeat\w*|test\w*|baseline|happen\w*|without any|unchanged)\b",
+    re.I,
 )
 _BY = re.compile(
-    r"(?:^|\b)(?:with|on|under|using|to|in|tried|running|ran|set|and|went|going|disabl\w+|enabl\w+|turn\w*|switch\w*|without"
+    r"(?:^|\b)(?:with|on|under|using|to|in|tried|running|ran|set|and|went|going|disabl\w+|enabl\w+|turn\w*|switch\w*"
+    r"|without"
     r"|same)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
@@ -64,7 +69,7 @@ def read_paragraph(told: Told, block: Paragraph) -> None:
     if read_fields(told, block.lines):
         return
     starts = sum(bool(STARTS.match(text)) for _, text in block.lines)
-    if starts > 1 and not _is_wrapped(block.lines) or (starts == len(block.lines) == 1):
+    if (starts > 1 and not _is_wrapped(block.lines)) or (starts == len(block.lines) == 1):
         known = len(told.claims)
         for item in lines_as_items(block.lines):
             read_item(told, item)

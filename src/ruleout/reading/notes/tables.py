@@ -1,6 +1,6 @@
 """Tables of trials: which column says what was changed, and which what became of it.
 
-Headers say it where they can, and cells where headers do not. A table without a column of outcomes is no table of trials.
+Headers say it where they can, and cells where headers do not. Without a column of outcomes it is no table of trials.
 A column may also be a factor, with a level in every row: then a row's changes are its differences from the baseline's.
 """
 
@@ -15,17 +15,20 @@ from ruleout.reading.notes.claims import Claim, base_of, has_outcome
 from ruleout.reading.notes.layout import Table
 
 _RESULT = re.compile(
-    r"\b(?:results?|outcome|verdict|status|what happen\w*|observ\w*|behaviou?r|effect|works?|ok|pass\w*|crash\w*|fail\w*|symptom|hangs?|nans?|reproduc\w*|ergebnis|good|clean|stable|happened|response)\b\??",
+    r"\b(?:results?|outcome|verdict|status|what happen\w*|observ\w*|behaviou?r|effect|works?|ok|pass\w*|crash\w*"
+    r"|fail\w*|symptom|hangs?|nans?|reproduc\w*|ergebnis|good|clean|stable|happened|response)\b\??",
     re.I,
 )
 _CHANGE = re.compile(
-    r"\b(?:flags?|chang\w*|config\w*|settings?|args?|arguments?|options?|varia\w+|delta|diff|command|cmd|what|tried|experiment|knobs?|modifi\w+|parameters?|env\w*|setup|extra\w*|with|vs\.? base\w*|try)\b",
+    r"\b(?:flags?|chang\w*|config\w*|settings?|args?|arguments?|options?|varia\w+|delta|diff|command|cmd|what|tried"
+    r"|experiment|knobs?|modifi\w+|parameters?|env\w*|setup|extra\w*|with|vs\.? base\w*|try)\b",
     re.I,
 )
 _LABEL = re.compile(r"^(?:#|no\.?|nr\.?|n|id|idx|trial|run|test|attempt|exp\w*|case|step|try|t|)\W*\d*$", re.I)
 _MINUTES = re.compile(r"^(?:t|time|min\w*|duration|took|wall\w*|elapsed)\b", re.I)
 _ASIDE = re.compile(
-    r"^(?:note\w*|remark\w*|comment\w*|details?|why.*|who|date|when|logs?|log ?file|stage|where|link|ticket|by|tok/s|tput|throughput|perf\w*|speed|latency|ttft.*|mem\w*)$",
+    r"^(?:note\w*|remark\w*|comment\w*|details?|why.*|who|date|when|logs?|log ?file|stage|where|link|ticket|by|tok/s"
+    r"|tput|throughput|perf\w*|speed|latency|ttft.*|mem\w*)$",
     re.I,
 )
 _ERROR = re.compile(r"^(?:error|message|exception|failure|symptom|details?)\b", re.I)

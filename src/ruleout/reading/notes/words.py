@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Word(StrEnum):
-    """What a word says of a trial: it was not made, failed otherwise, did not fail, failed as before, failed, is open."""
+    """What a word says of a trial: not made, failed otherwise, did not fail, failed as before, failed, left open."""
 
     UNTRIED = "untried"
     OTHER = "other"
@@ -44,7 +44,8 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"(?<!for )(?<!by )\bsomething else\b|\bnot the same\b|\bmasked\b",
         r"\b(?:fail|crash|die|dead|break|stop)\w* +(?:much +|even +|way +)?(?:earlier|sooner|otherwise|differently)",
         r"\b(?:does|do|did|would)(?: not|n'?t) +(?:even +|really +|get to )?"
-        r"(?:start|load|come up|boot|launch|get (?:that far|there|up|past)|reach|initiali[sz]e|compile|build|import)\w*",
+        r"(?:start|load|come up|boot|launch|get (?:that far|there|up|past)|reach|initiali[sz]e|compile|build"
+        r"|import)\w*",
         r"\b(?:won'?t|can(?:no|')t|could ?n(?:o|')t|could not|unable to|never) +(?:even +)?"
         r"(?:start|load|boot|c[oa]me up|launch|g[eo]t (?:that far|there|up))\w*",
         r"\brefuse[sd]? +to +(?:start|load|run|boot|launch)",
@@ -57,30 +58,38 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         rf"\b(?:without|w/o|zero|0) (?:a |any |a single |further |one )?(?:[\w-]+ )?{_BAD}",
         r"\bnever (?:crash|fail|h[au]ng|occur|happen|reproduc|saw|seen)\w*",
         r"\bnot reproduc\w*|\bcan(?:no|')t reproduce\b|\bcan ?not reproduce\b|\bunable to reproduce\b",
-        r"\b(?:did|does|do)(?: not|n'?t) +(?:crash|fail|hang|repro|happen|occur|oom|show|trigger|segfault|assert|die|break|leak)\w*",
+        r"\b(?:did|does|do)(?: not|n'?t) +(?:crash|fail|hang|repro|happen|occur|oom|show|trigger|segfault|assert|die"
+        r"|break|leak)\w*",
         r"\bnothing (?:bad )?(?:happen\w*|wrong)",
         r"\ball (?:good|green|fine|pass\w*)",
-        r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k|okay|works?|worked|working|fine|good|clean|pass(?:es|ed|ing)?"
+        r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k|okay|works?|worked|working|fine|good|clean|pass(?:es|ed"
+        r"|ing)?"
         r"|stable|healthy|fixe[sd]|gone|correct|sane|coherent|solve[sd]|cure[sd]|help(?:s|ed)|green|lgtm)\b",
-        r"\balive\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*|\bsmooth\w*|\bheld up\b",
+        r"\balive\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*|\bsmooth\w*"
+        r"|\bheld up\b",
         r"[✅✓✔🟢👍🎉☑]|:(?:white_check_mark|heavy_check_mark|\+1|tada|thumbsup|large_green_circle|green_circle|ok|check):",
         r"\b(?:ran|runs|running) (?:through|for|overnight|all night|to completion|happily)\b",
     ),
     Word.SAME: (
         r"\bsame\b|\bagain\b|\bstill\b|\bidentical\w*|\bas before\b|\bunchanged\b|\bditto\b|\blikewise\b",
         r"\bno (?:change|difference|effect|improvement|luck|joy|dice|help)\b|\bmade no difference\b",
-        r"\bchang(?:ed|es) nothing\b|\bwithout (?:any )?(?:effect|change|success|improvement)\b|\bto no avail\b|\bd(?:id|oes|o) nothing\b",
+        r"\bchang(?:ed|es) nothing\b|\bwithout (?:any )?(?:effect|change|success|improvement)\b|\bto no avail\b"
+        r"|\bd(?:id|oes|o) nothing\b",
         r"\b(?:did|does|do)(?: not|n'?t) +(?:help|change|fix|matter|make)\w*|\bnot (?:it|the cause)\b",
-        r"(?<!not )\brepro(?:s|d|duced?|duces|ducible)?\b",
+        r"(?<!not )(?<!to )\brepro(?:s|d|duced?|duces|ducible)?\b(?!\s*:)",
     ),
     Word.FAILED: (
         rf"{_NOT} +(?:really +)?(?:ok|okay|work|good|fix|fine|stable|clean|pass|correct|solve|gone|surviv|cure)\w*",
         r"\bno (?:good|go|bueno)\b|\bnever work\w*|\bunstable\b|\bincorrect\b|\bwon'?t work\b|\bnot help\w*",
-        r"\bcrash\w*|\bfail\w*|\bbroken?\b|\bbreaks?\b|\bbad\b|\bwrong\b|\bgarb(?:age|led)\w*|\bgibberish\b|\bnonsense\b",
-        r"\bsalad\b|\bempty\b|\bh[au]ngs?\b|\bhanging\b|\bstuck\b|\bstall(?:s|ed)?\b|\bdead-?lock\w*|\bfr(?:ee|o)ze[sn]?\b",
-        r"\bseg-?faults?\w*|\b(?:sig)?segv\b|\bcore dump\w*|\bboom\b|\bdie[sd]\b|\bdead\b|\bdying\b|\bassert\w*|\boom\w*",
+        r"\bcrash\w*|\bfail\w*|\bbroken?\b|\bbreaks?\b|\bbad\b|\bwrong\b|\bgarb(?:age|led)\w*|\bgibberish\b"
+        r"|\bnonsense\b",
+        r"\bsalad\b|\bempty\b|\bh[au]ngs?\b|\bhanging\b|\bstuck\b|\bstall(?:s|ed)?\b|\bdead-?lock\w*|\bfr(?:ee"
+        r"|o)ze[sn]?\b",
+        r"\bseg-?faults?\w*|\b(?:sig)?segv\b|\bcore dump\w*|\bboom\b|\bdie[sd]\b|\bdead\b|\bdying\b|\bassert\w*"
+        r"|\boom\w*",
         r"\bout of memory\b|\bnans?\b|\berrors?\b|\b\w+Error\b|\bexception\b|\btraceback\b|\bkilled\b",
-        r"\btimes? ?outs?\b|\btimed out\b|\bko\b|\bnok\b|\bcorrupt\w*|\billegal\b|\bXid\b|\bleak\w*|\bregress\w*|\bred\b",
+        r"\btimes? ?outs?\b|\btimed out\b|\bko\b|\bnok\b|\bcorrupt\w*|\billegal\b|\bXid\b|\bleak\w*|\bregress\w*"
+        r"|\bred\b",
         r"\bblow\w* up\b|\bblew up\b|\bkaputt?\b",
         r"[❌✗✘✖🔴💥☠]|:(?:x|boom|red_circle|no_entry|fire|skull|-1|thumbsdown|negative_squared_cross_mark):|!!!!+",
     ),
