@@ -9,6 +9,7 @@ from ruleout.model import Case, Confirmation, Factor, Minimal, Trial, Verdict, V
 from ruleout.model.configuration import shown
 from ruleout.report import words
 from ruleout.report.markdown import Markdown
+from ruleout.report.secretless import without_secrets
 
 WORTH_A_LINE = 0.001
 """Hypotheses less likely than this are left to the JSON document."""
@@ -17,15 +18,20 @@ COLUMNS = ("trial", "changed against the baseline", "outcome", "stage", "minutes
 
 def findings(case: Case, verdict: Verdict) -> str:
     """The record of an investigation as Markdown, without secrets. The same verdict gives the same text."""
-    page = _Page(case, verdict)
-    return page.write.whole("\n".join(page.lines()) + "\n")
+    write = Markdown()
+    for whole in (shlex.join(case.command), *(f"{name}={value}" for name, value in case.env.items())):
+        write.redact(whole)  # which tells what its words are, wherever they stand alone
+    # Before a shell's quotes are put around them: those hide what a secret stands in.
+    case, verdict = without_secrets((case, verdict), write.redact)
+    page = _Page(case, verdict, write)
+    return write.whole("\n".join(page.lines()) + "\n")
 
 
 class _Page:
     """One section is one method. What others said goes through `write`."""
 
-    def __init__(self, case: Case, verdict: Verdict) -> None:
-        self.case, self.verdict, self.write = case, verdict, Markdown()
+    def __init__(self, case: Case, verdict: Verdict, write: Markdown) -> None:
+        self.case, self.verdict, self.write = case, verdict, write
 
     def lines(self) -> Iterator[str]:
         """The lines of the document."""

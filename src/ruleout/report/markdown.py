@@ -16,9 +16,7 @@ LONGEST_CODE = 8000
 _LOOKED_AT = 40_000
 """Characters of a text that are redacted at all: what lies beyond is cut in any case."""
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_=>()]?)")
-_ACTIVE = re.compile(
-    r"[\\`]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])[(\[:]|(?<![\w/])(?:www\.|[a-z]+(?=://))", re.IGNORECASE
-)
+_ACTIVE = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])[(\[:]")
 
 
 class Markdown:
@@ -28,27 +26,28 @@ class Markdown:
         self._redactor = Redactor()
         self._known: dict[str, str] = {}
 
+    def redact(self, raw: str) -> str:
+        """A text without secrets, as far as it can be shown at all."""
+        if raw not in self._known:
+            self._known[raw] = self._redactor(raw[:_LOOKED_AT])
+        return self._known[raw]
+
     def text(self, raw: str) -> str:
         """A text of others inside of a line."""
-        return _escaped(_cut(" ".join(self._shown(raw).split()), LONGEST))
+        return _escaped(_cut(" ".join(visible(self.redact(raw)).split()), LONGEST))
 
     def cell(self, raw: str) -> str:
         """The same in a table, with its spaces as they are: what may be read again."""
-        return _escaped(_cut(self._shown(raw), LONGEST_CODE)).replace("|", "\\|")
+        return _escaped(_cut(visible(self.redact(raw)), LONGEST_CODE)).replace("|", "\\|")
 
     def code(self, raw: str) -> str:
         """A text of others as code. Marks of code inside of it become quotes."""
-        shown = _cut(" ".join(self._shown(raw).split()), LONGEST_CODE).replace("`", "'")
+        shown = _cut(" ".join(visible(self.redact(raw)).split()), LONGEST_CODE).replace("`", "'")
         return f"`{shown}`" if shown else ""
 
     def whole(self, document: str) -> str:
         """The document, without what one of its places gives away of another."""
         return self._redactor(document)
-
-    def _shown(self, raw: str) -> str:
-        if raw not in self._known:
-            self._known[raw] = visible(self._redactor(raw[:_LOOKED_AT]))
-        return self._known[raw]
 
 
 def visible(text: str) -> str:

@@ -5,6 +5,7 @@ Only what opens doors goes. Paths, hosts and users stay: a command without them 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -14,6 +15,8 @@ from ruleout.model.redaction import SECRETS, Redactor
 from ruleout.model.story import Story
 
 T = TypeVar("T")
+Redact = Callable[[str], str]
+"""A `Redactor`, or what remembers what it said."""
 
 
 def secretless(diagnosis: Diagnosis, story: Story | None) -> tuple[Diagnosis, Story | None]:
@@ -23,12 +26,12 @@ def secretless(diagnosis: Diagnosis, story: Story | None) -> tuple[Diagnosis, St
     return without_secrets(diagnosis, redactor), without_secrets(story, redactor)
 
 
-def without_secrets(value: T, redactor: Redactor) -> T:
+def without_secrets(value: T, redactor: Redact) -> T:
     """A value of the model without what the redactor replaces, in whatever field it stands."""
     return cast(T, _plain(value, redactor))
 
 
-def _plain(value: Any, redactor: Redactor) -> Any:
+def _plain(value: Any, redactor: Redact) -> Any:
     if type(value) is str:
         return redactor(value) if len(value) > 5 else value
     if isinstance(value, Setting):
@@ -50,6 +53,6 @@ def _plain(value: Any, redactor: Redactor) -> Any:
     return value
 
 
-def _of(name: str, value: str | None, redactor: Redactor) -> str | None:
+def _of(name: str, value: str | None, redactor: Redact) -> str | None:
     """A value, which its name may give away."""
     return redactor(f"{name}={value}").partition("=")[2] if value else value

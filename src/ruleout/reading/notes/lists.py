@@ -22,6 +22,7 @@ STARTS = re.compile(
 )
 """How a line begins that tells of a change, though it is no item."""
 ASKS = re.compile(r"\?\s*$|^\W*(?:next|todo|to do|plan|idea|fyi|nb)\b\s*[:-]", re.IGNORECASE)
+_MAYBE = re.compile(r"\b(?:maybe|perhaps|might|probably|should|would|could)\s+(?:be\s+)?$", re.IGNORECASE)
 _STRUCK = re.compile(r"^\s*~~.*~~\W*$")
 _ADDS = re.compile(r"\W*(?:\+|and|plus|also|with)\b|\s*\+")
 _LEVEL = re.compile(r"[\s`*=~]*([\w.+/-]+)")
@@ -62,7 +63,7 @@ def read_item(told: Told, item: Item, parent: Found | None = None) -> None:
         return
     found = changes_in(text)
     if why := _why_not(item, text):
-        if found.changes or found.commands:
+        if found.changes or found.commands or _STRUCK.match(text):
             told.leave(item.line, text, why)
     elif has_outcome(text) and found.begin >= 0:
         _read_whole(told, item, text, parent)
@@ -82,7 +83,10 @@ def _why_not(item: Item, text: str) -> str:
         return "struck out"
     if item.done is False:
         return "not done yet"
-    return "only asked" if ASKS.search(text) and not has_outcome(text) else ""
+    if ASKS.search(text) and not has_outcome(text):
+        return "only asked"
+    first = next((begin for begin, _, _ in said(text)), len(text))
+    return "only supposed" if _MAYBE.search(text[:first]) else ""
 
 
 def _read_whole(told: Told, item: Item, text: str, parent: Found | None) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
 
 _HEADER = re.compile(r"\|\s*trial\s*\|\s*changed against the baseline\s*\|\s*outcome\s*\|\s*stage\s*\|\s*minutes\s*\|")
-_ESCAPED = re.compile(r"\\([\\`|<&(\[:])|\\(?=www\.|[A-Za-z]+://)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([\\`|<&(\[:])")
 _CELL = re.compile(r"((?:\\.|[^|\\])*)\|")
 _OUTCOMES = {"masked": OutcomeKind.OTHER} | {kind.value: kind for kind in OutcomeKind}
 _COMMAND = re.compile(r"- Command: `(.*)`$")
@@ -61,7 +61,7 @@ def _trial(
     if outcome not in _OUTCOMES:
         return Unused(number, text, "unfinished" if outcome == "unfinished" else f"{outcome!r} is no outcome")
     if changed.startswith("without ") or ", watched with " in changed:
-        return Unused(number, text, "says nothing of factors: made to shorten the command, or to see more")
+        return Unused(number, text, "made to shorten the command, or to see more: says nothing of factors")
     read = levels(changed)
     if read is None:
         return Unused(number, text, "does not say which setting was changed")
@@ -95,4 +95,4 @@ def levels(changed: str) -> tuple[dict[str, str], dict[str, str]] | None:
 
 def plain(escaped: str) -> str:
     """The text that was escaped for Markdown."""
-    return _ESCAPED.sub(lambda found: found[1] or "", escaped)
+    return _ESCAPED.sub(r"\1", escaped)
