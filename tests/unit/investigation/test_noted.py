@@ -95,7 +95,7 @@ def test_what_only_the_notes_varied_may_become_a_factor() -> None:
 
 
 def test_notes_that_cannot_be_read_are_told_in_two_lines(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none.md"):
+    with pytest.raises(UsageError, match=r"none\.md"):
         read_note(str(tmp_path / "none.md"))
     (tmp_path / "binary").write_bytes(bytes(range(32)) * 100)
     with pytest.raises(UsageError, match="not a text"):

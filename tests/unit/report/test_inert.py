@@ -1,4 +1,4 @@
-"""What others said does nothing in FINDINGS.md: no tag, no link, no escape of a terminal, no broken table, no secret."""
+"""What others said does nothing in FINDINGS.md: no tag, no link, no escape sequence, no broken table, no secret."""
 
 from __future__ import annotations
 

@@ -248,6 +248,8 @@ _BASELINE = re.compile(
 )
 
 
+_SAID_OF = re.compile(r"\s+(?:->|=>|→|⇒|➜)|\s[:;]\s")
+"""What stands between a command and what became of it."""
 _DESCRIBED = re.compile(r"\s*\([^)]*-")
 
 
@@ -329,8 +331,10 @@ def _commands(text: str) -> Iterator[Command]:
     for begin, end, inside in quoted:
         if argv := command_of(inside):
             yield Command(begin, end, argv)
-    if not quoted and " -" in text and (argv := command_of(text)):
-        yield Command(0, len(text), argv)
+    if not quoted and " -" in text:
+        end = len(_SAID_OF.split(text, 1)[0])
+        if argv := command_of(text[:end]):
+            yield Command(0, end, argv)
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:

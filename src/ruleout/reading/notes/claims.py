@@ -21,6 +21,8 @@ _EACH = re.compile(
     re.I,
 )
 _PLURAL = re.compile(r"[`\s]*(?:are|were|have|both|all|each|crash|fail|hang|work|do|don't)\b", re.I)
+_LISTED = re.compile(r"[A-Za-z✅❌]\s*:\s*[`~=]*$")
+"""How a list of changes begins whose outcome stands before it: `works: --a, --b`."""
 _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b", re.I)
 _HELPED = re.compile(r"\b(?:help\w*|fix\w*|work\w*|cur\w+|solv\w+|chang\w+|made)\b", re.I)
 _SAME_AS = re.compile(
@@ -166,6 +168,7 @@ def _result(before: str, after: str) -> str:
 def _each(line: int, text: str, group: _Group, result: str) -> Iterator[Claim]:
     """One claim for what is changed together; one for each part where the text speaks of each by itself."""
     apart = _PLURAL.match(text[group.end :]) is not None or _EACH.search(text) is not None
+    apart = apart or _LISTED.search(text[: group.begin]) is not None
     apart = apart and len({part.begin for part in group.parts}) > 1
     if _NEITHER.search(text) and _HELPED.search(text):
         result = "no difference"

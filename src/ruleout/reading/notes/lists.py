@@ -50,8 +50,13 @@ def read_fields(told: Told, lines: Sequence[Line]) -> bool:
     return bool(whole)
 
 
-def read_item(told: Told, item: Item, parent: Found | None = None) -> None:
-    """Take what an item tells. `parent`: the changes of the item above, which hold for it as well."""
+def read_item(told: Told, item: Item, parent: Found | None = None, outcome: str = "") -> None:
+    """Take what an item tells.
+
+    Args:
+        parent: the changes of the item above, which hold for it as well.
+        outcome: what the heading of the list says became of all that it names.
+    """
     text = item.text
     if item.code and not changes_in(text).changes:
         text = " ".join([text, *map(retyped, commands_in([line for _, line in item.code])[:1])])
@@ -67,14 +72,24 @@ def read_item(told: Told, item: Item, parent: Found | None = None) -> None:
             told.leave(item.line, text, why)
     elif has_outcome(text) and found.begin >= 0:
         _read_whole(told, item, text, parent)
+    elif found.begin >= 0 and outcome and not any(word is Word.UNTRIED for _, _, word in said(text)):
+        told.claims.append(_built_on(Claim(item.line, text, outcome, found, item.label), parent))
     elif found.begin >= 0 and item.children:
         _read_headed(told, item, found, parent)
     else:
         if found.changes or found.commands:
             untried = any(word is Word.UNTRIED for _, _, word in said(text))
             told.leave(item.line, text, "not tried" if untried else "no outcome is told")
+        heads = outcome or (text if is_outcome(text) else "")
         for child in item.children:
-            read_item(told, child)
+            read_item(told, child, outcome=heads)
+
+
+def is_outcome(title: str) -> bool:
+    """Whether a heading says what became of all that is listed below it: `Works`, `Crashes (as above)`."""
+    plain = re.sub(r"\([^)]*\)|[*_`:#]", " ", title).split()
+    first = next((begin for begin, _, word in said(" ".join(plain)) if word is not Word.UNTRIED), -1)
+    return 0 <= first < 12 and len(plain) <= 6 and changes_in(title).begin < 0
 
 
 def _why_not(item: Item, text: str) -> str:
@@ -135,7 +150,8 @@ def lines_as_items(lines: Sequence[Line]) -> list[Item]:
     """Lines that each begin with a change, with what is continued below them, as items."""
     items: list[Item] = []
     for number, text in lines:
-        if STARTS.match(text) or not items:
+        ended = items and re.search(r"[.!?]\W*$", items[-1].text) and re.match(r"\s*[A-Z`*]", text)
+        if STARTS.match(text) or not items or ended:
             items.append(Item(number, 0, "", [(number, text.strip())]))
         else:
             items[-1].lines.append((number, text.strip()))

@@ -23,7 +23,7 @@ _ADJOINS = re.compile(r"\W*(?:not\W*)?")
 _KINDS = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
     for name, pattern in (
-        ("hang", r"\bh[au]ng|hanging|stuck|dead-?lock|freez|froze|stall|watchdog|timed? ?out"),
+        ("hang", r"\bh[au]ng|unresponsive|hanging|stuck|dead-?lock|freez|froze|stall|watchdog|timed? ?out"),
         ("segfault", r"seg-?fault|sigsegv|\bsegv\b|core dump|signal 11"),
         (
             "garbage",

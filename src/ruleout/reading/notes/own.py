@@ -75,7 +75,7 @@ def _trial(
 
 
 def levels(changed: str) -> tuple[dict[str, str], dict[str, str]] | None:
-    """`a=b c='d e' (in effect: a=f)` as the levels that were asked for and those in effect; None where it is no such."""
+    """`a=b c='d e' (in effect: a=f)`: the levels that were asked for, and those in effect; None for any other text."""
     lexer = shlex.shlex(changed, posix=True)
     lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
     try:

@@ -42,7 +42,7 @@ class _Reader:
 
     def notes(self) -> Notes:
         claims = [(claim, self._changes(claim)) for claim in self.told.claims]
-        changes = _no_complaint(self._resolved(claims))
+        changes = _no_complaint(self._resolved(claims), self.line)
         problem = self._problem(changes)
         told = [(claim, trial) for claim, change in changes for trial in self._trials(claim, change, problem)]
         trials = list(_told_once(told))
@@ -144,17 +144,23 @@ class _Reader:
             self.unused.append(unused)
 
 
-def _no_complaint(claims: list[tuple[Claim, dict[str, str]]]) -> list[tuple[Claim, dict[str, str]]]:
-    """Claims without a first sentence that says on what the problem was met (`on vllm 0.15.0 it crashes`)."""
-    first = next(iter(claims), None)
-    if first is None or not first[0].prose or any(change.sure for change in first[0].found.changes):
-        return claims
-    failed = (
-        (judged := judge(first[0].result)) is not None
-        and judged.runs[:1]
-        and judged.runs[0][0] is not OutcomeKind.CLEAN
-    )
-    return claims[1:] if failed and first[0].found.changes and len(claims) > 1 else claims
+def _no_complaint(
+    claims: Sequence[tuple[Claim, dict[str, str]]], command: int
+) -> list[tuple[Claim, dict[str, str]]]:
+    """Claims without those that say on what the problem was met (`on vllm 0.15.0 it crashes`): what comes first, or
+    before the command, and names a failure and versions only."""
+    kept = []
+    for claim, changed in claims:
+        named = claim.found.changes and not any(change.sure for change in claim.found.changes) and not claim.told
+        early = claim.line < command or (claim.prose and not kept and len(claims) > 1)
+        if not (named and early and _failed(claim)):
+            kept.append((claim, changed))
+    return kept
+
+
+def _failed(claim: Claim) -> bool:
+    judged = judge(claim.result)
+    return judged is not None and bool(judged.runs) and judged.runs[0][0] is not OutcomeKind.CLEAN
 
 
 def _baseline_row(rows: Sequence[Claim]) -> Claim | None:

@@ -13,8 +13,9 @@ from ruleout.reading.notes.changes import Found, changes_in
 from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, RESULT, WHAT, field_of, fields
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Line, Paragraph, Table
-from ruleout.reading.notes.lists import ASKS, STARTS, joined, lines_as_items, lines_of, read_item
-from ruleout.reading.notes.sentences import SUPPOSED, read_paragraph, sentences
+from ruleout.reading.notes.lists import ASKS, STARTS, is_outcome, joined, lines_as_items, lines_of, read_item
+from ruleout.reading.notes.outcomes import judge
+from ruleout.reading.notes.sentences import is_supposed, read_paragraph, sentences
 from ruleout.reading.notes.tables import claims_in
 from ruleout.reading.notes.told import Told, commands_of, line_of, retyped
 
@@ -45,9 +46,19 @@ _ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|CUDA error|HIP error|Asser
 def told_by(blocks: Sequence[Block]) -> Told:
     """What all blocks of notes tell."""
     told = Told()
+    heads = [text for text in map(_head, blocks) if is_outcome(text)]
+    judged = {run[0] for text in heads if (one := judge(text)) for run in one.runs}
+    told.sorted_by_outcome = len(judged) > 1
     for heading, body, below in _sections(blocks):
         _read_section(told, heading, body, below)
     return told
+
+
+def _head(block: Block) -> str:
+    """The words of a block that may stand above a list; empty for any other."""
+    if isinstance(block, Heading):
+        return block.text
+    return block.lines[0][1] if isinstance(block, Paragraph) and len(block.lines) == 1 else ""
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[tuple[Heading | None, list[Block], Heading | None]]:
@@ -84,6 +95,9 @@ def _read_section(told: Told, heading: Heading | None, body: list[Block], under:
     told.commands += [(line_of(block), argv) for block in body for argv in commands_of(block)]
     if under is not None:
         return
+    if heading is not None and told.sorted_by_outcome and is_outcome(heading.text):
+        _read_blocks(told, body, heading.text)
+        return
     if heading is not None and (trial := _as_trial(heading, body)) is not None:
         told.claims.append(trial)
         return
@@ -95,15 +109,18 @@ def _read_section(told: Told, heading: Heading | None, body: list[Block], under:
         told.leave(heading.line, heading.text, "no outcome is told")
 
 
-def _read_blocks(told: Told, body: Sequence[Block]) -> None:
+def _read_blocks(told: Told, body: Sequence[Block], outcome: str = "") -> None:
     for block in joined(body):
+        if told.sorted_by_outcome and is_outcome(_head(block)):
+            outcome = _head(block)
+            continue
         if isinstance(block, Table):
             claims = claims_in(block)
             if claims is not None:
                 told.tables.append(claims)
                 told.claims += claims
         elif isinstance(block, Item):
-            read_item(told, block)
+            read_item(told, block, outcome=outcome)
         elif isinstance(block, Code):
             _read_code(told, block)
         elif isinstance(block, Paragraph):
@@ -133,7 +150,7 @@ def _as_trial(heading: Heading, body: Sequence[Block]) -> Claim | None:
     """The claim of a section that is about one trial; None for any other section."""
     title = heading.text
     head = changes_in(title)
-    if not _TRIAL.match(title) and not head.changes and head.baseline < 0:
+    if not _TRIAL.match(title) and not _is_about(title, head):
         return None
     commands = [argv for block in body for argv in commands_of(block)]
     if not commands and _tells_several(body):
@@ -154,6 +171,14 @@ def _as_trial(heading: Heading, body: Sequence[Block]) -> Claim | None:
     return Claim(heading.line, title, _with_error(result, body, known), found, _label(title))
 
 
+def _is_about(title: str, head: Found) -> bool:
+    """Whether a heading is a change and little else; a title may name a version, and is about more than it."""
+    if any(change.sure for change in head.changes) or head.commands:
+        return True
+    named = sum(change.end - change.begin for change in head.changes) or head.baseline_ends - head.baseline
+    return named > 0.4 * len(title)
+
+
 def _tells_several(body: Sequence[Block]) -> bool:
     inside = Told()
     _read_blocks(inside, [block for block in body if not isinstance(block, Code)])
@@ -167,7 +192,7 @@ def _result(title: str, named: str, lines: Sequence[Line]) -> str:
         return named
     for line in lines:
         for sentence in sentences([line]):
-            if has_outcome(sentence.text) and not SUPPOSED.search(sentence.text) and not ASKS.search(sentence.text):
+            if has_outcome(sentence.text) and not is_supposed(sentence.text) and not ASKS.search(sentence.text):
                 return sentence.text
     return title if has_outcome(title) else ""
 

@@ -90,7 +90,7 @@ def _read_story(told: Told, lines: Sequence[Line]) -> None:
         if ASKS.search(text) or COMPLAINT.match(text):
             continue
         found = changes_in(text)
-        supposed = SUPPOSED.search(spoken(text)) is not None
+        supposed = is_supposed(text)
         if found.begin >= 0 and has_outcome(text) and not supposed and _tells(text, found):
             told.claims += [_placed(claim, sentence) for claim in claims_of(0, text, prose=True)]
             pending = None
@@ -101,6 +101,12 @@ def _read_story(told: Told, lines: Sequence[Line]) -> None:
             pending = None
 
 
+def is_supposed(text: str) -> bool:
+    """Whether what a sentence says of an outcome is a guess, a plan or advice. What is guessed after it changes nothing."""
+    first = next((end for _, end, word in said(text) if word is not Word.UNTRIED), len(text))
+    return SUPPOSED.search(spoken(text)[:first]) is not None
+
+
 def _tells(text: str, found: Found) -> bool:
     """Whether a sentence tells of a run: words alone (`vllm 0.14 fails`) only where they are no apposition."""
     if found.commands or any(change.sure for change in found.changes):
@@ -109,7 +115,7 @@ def _tells(text: str, found: Found) -> bool:
         return _RUNS.search(text) is not None
     before, after = text[: found.changes[0].begin], text[found.changes[-1].end :]
     if re.fullmatch(r"\W*", before):
-        return re.match(r"\s*[:,-]", after) is None
+        return re.match(r"\s*[,-]", after) is None
     return _BY.search(before) is not None
 
 

@@ -7,7 +7,7 @@ A column may also be a factor, with a level in every row: then a row's changes a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ruleout.model import ABSENT, PRESENT
 from ruleout.reading.notes.changes import Found, changes_in
@@ -39,6 +39,7 @@ _SAME_CELL = re.compile(r"^(?:\"|''|〃|same|ditto|=|\^|)$", re.I)
 _OFF_CELL = re.compile(r"^(?:-|–|—|no|n|off|absent|unset|not set|none|✗|❌|n/a|false)$", re.I)
 _ON_CELL = re.compile(r"^(?:x|yes|y|on|present|set|✓|✔|✅|true)$", re.I)
 _NAME = re.compile(r"^`?(?:--?[\w-]+|[A-Z][A-Z0-9_]+|[a-z][\w./-]*(?: [\w./-]+){0,2}|[A-Z][\w-]*(?: [\w-]+){0,2})`?$")
+_EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(h|hours?|m|min\w*|s|sec\w*)?(?![\w.])")
 
 
@@ -64,6 +65,7 @@ def claims_in(table: Table) -> list[Claim] | None:
         return None
     label = next((i for i in range(width) if i not in (result, *changed, *factors) and _LABEL.match(heads[i])), None)
     errors = [i for i in range(width) if i not in (result, *changed, *factors) and _ERROR.match(heads[i])]
+    asides = [i for i in range(width) if i not in (result, *changed, *factors, *errors) and _ASIDE.match(heads[i])]
     minutes = next(
         (i for i in range(width) if _MINUTES.match(heads[i]) and i not in (result, *changed, *factors)), None
     )
@@ -71,7 +73,7 @@ def claims_in(table: Table) -> list[Claim] | None:
         Claim(
             line,
             " | ".join(cell for cell in row if cell),
-            _told_result(heads[result], row[result], [row[i] for i in errors]),
+            _told_result(heads[result], row[result], [row[i] for i in errors], [row[i] for i in asides]),
             _found([row[i] for i in changed]),
             label=row[label].strip(" #*`.") if label is not None else "",
             base=next((base for i in changed if (base := base_of(row[i]))), ""),
@@ -161,8 +163,8 @@ def _found(cells: Sequence[str]) -> Found:
     return Found(changes, commands, 0 if nothing or empty else -1, 0)
 
 
-def _told_result(head: str, cell: str, errors: Iterator[str] | Sequence[str]) -> str:
-    """The outcome of a row in words, where the header is the half of it (`crash?` yes)."""
+def _told_result(head: str, cell: str, errors: Sequence[str], asides: Sequence[str]) -> str:
+    """The outcome of a row in words, where the header is the half of it (`crash?` yes), with the error that it names."""
     if not has_outcome(cell):
         if _YES.match(cell):
             cell = f"{'crash' if _BADNESS.match(head) else 'ok'} {cell}"
@@ -170,7 +172,8 @@ def _told_result(head: str, cell: str, errors: Iterator[str] | Sequence[str]) ->
             cell = f"{'ok' if _BADNESS.match(head) else 'fail'} {cell}"
     elif _BADNESS.match(head) and (_YES.match(cell) or _NO.match(cell)):
         cell = f"{'crash' if _YES.match(cell) else 'ok'}: {cell}"
-    return " ".join([cell, *(error for error in errors if error.strip(" -"))])
+    named = (f"`{aside}`" for aside in asides if _EXCEPTION.search(aside))
+    return " ".join([cell, *(error for error in errors if error.strip(" -")), *named])
 
 
 def _minutes(cell: str, head: str) -> float:

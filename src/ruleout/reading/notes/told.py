@@ -21,6 +21,7 @@ class Told:
         commands: whole commands, each with its line.
         complaints: what is said to be the problem.
         tables: the claims of each table, which are compared with one another.
+        sorted_by_outcome: lists stand under headings that say what became of all in them.
     """
 
     claims: list[Claim] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Told:
     commands: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     tables: list[list[Claim]] = field(default_factory=list)
+    sorted_by_outcome: bool = False
 
     def leave(self, line: int, text: str, why: str) -> None:
         """Note what could not be used."""

@@ -87,7 +87,7 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"|o)ze[sn]?\b",
         r"\bseg-?faults?\w*|\b(?:sig)?segv\b|\bcore dump\w*|\bboom\b|\bdie[sd]\b|\bdead\b|\bdying\b|\bassert\w*"
         r"|\boom\w*",
-        r"\bout of memory\b|\bnans?\b|\berrors?\b|\b\w+Error\b|\bexception\b|\btraceback\b|\bkilled\b",
+        r"\bout of memory\b|\bunresponsive\b|\bnans?\b|\berrors?\b|\b\w+Error\b|\bexception\b|\btraceback\b|\bkilled\b",
         r"\btimes? ?outs?\b|\btimed out\b|\bko\b|\bnok\b|\bcorrupt\w*|\billegal\b|\bXid\b|\bleak\w*|\bregress\w*"
         r"|\bred\b",
         r"\bblow\w* up\b|\bblew up\b|\bkaputt?\b",
