@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ruleout.reading.notes.changes import Change, Command, Found, changes_in
+from ruleout.reading.notes.changes import changes_in
+from ruleout.reading.notes.found import Change, Command, Found
 from ruleout.reading.notes.words import Word, said
 
 _EACH = re.compile(

@@ -47,7 +47,8 @@ def value_of(text: str) -> str:
 
 
 def fields(lines: Sequence[Line]) -> dict[str, str]:
-    """What the fields among lines say, by role; the first of each. What is indented below one belongs to it."""
+    """What the fields among lines say, by role; the first of each, and all that say what was changed. What is indented
+    below one belongs to it."""
     found: dict[str, str] = {}
     last = ""
     for _, text in lines:
@@ -56,9 +57,10 @@ def fields(lines: Sequence[Line]) -> dict[str, str]:
             if last and text.startswith("  "):
                 found[last] = f"{found[last]} {text.strip()}"
             continue
-        last = one.role if one.role not in found else ""
+        last = one.role if one.role == WHAT or one.role not in found else ""
         if last:
-            found[last] = one.value
+            known = [value for value in (found.get(last, ""), one.value) if value.strip("\"' ")]
+            found[last] = ", ".join(known) or one.value
     return found
 
 
@@ -68,11 +70,12 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
     seen: set[str] = set()
     for line in lines:
         one = field_of(line[1])
-        if one is not None and one.role in seen:
+        mark = "" if one is None else one.key.lower() if one.role == WHAT else one.role
+        if mark in seen:
             yield group
             group, seen = [], set()
-        if one is not None and one.role:
-            seen.add(one.role)
+        if mark:
+            seen.add(mark)
         group.append(line)
     if group:
         yield group

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ruleout.model import PRESENT
-from ruleout.reading.notes.changes import Found, changes_in
+from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, LABEL, RESULT, WHAT, fields, groups
+from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Block, Item, Line
 from ruleout.reading.notes.told import Told, commands_in, retyped
 from ruleout.reading.notes.words import Word, said
@@ -61,7 +62,8 @@ def read_item(told: Told, item: Item, parent: Found | None = None, outcome: str 
     if item.code and not changes_in(text).changes:
         text = " ".join([text, *map(retyped, commands_in([line for _, line in item.code])[:1])])
     known = len(told.claims)
-    if read_fields(told, [(item.line, text), *(line for child in item.children for line in lines_of(child))]):
+    own = item.lines if len(item.lines) > 1 else [(item.line, text)]
+    if read_fields(told, [*own, *(line for child in item.children for line in lines_of(child))]):
         if len(told.claims) > known:
             first = told.claims[known]
             told.claims[known] = replace(first, line=item.line, label=first.label or item.label)

@@ -53,7 +53,8 @@ _OF = re.compile(
     re.IGNORECASE,
 )
 _TIMES = re.compile(
-    r"(?<![\w./:-])(\d{1,2})\s*(?:x\b|×|(?:clean |good |full |more )?(?:runs|times|tries|attempts|starts|restarts"
+    r"(?<![\w./:-])(\d{1,2})\s*(?:x\b(?!\s*(?:\w+er\b|the|less|more|speed))|×|(?:clean |good |full |more )?(?:runs"
+    r"|times|tries|attempts|starts|restarts"
     r"|repeats"
     r"|launches)\b)|(?<!\w)[x×](\d{1,2})\b|\b(?:twice|both times)\b",
     re.IGNORECASE,

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
-from ruleout.reading.notes.changes import difference, settings
 from ruleout.reading.notes.claims import PREVIOUS, Claim
+from ruleout.reading.notes.commands import difference, settings
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Paragraph, blocks
 from ruleout.reading.notes.outcomes import Problem, judge, shortened
 from ruleout.reading.notes.own import own_findings
@@ -144,12 +144,10 @@ class _Reader:
             self.unused.append(unused)
 
 
-def _no_complaint(
-    claims: Sequence[tuple[Claim, dict[str, str]]], command: int
-) -> list[tuple[Claim, dict[str, str]]]:
+def _no_complaint(claims: Sequence[tuple[Claim, dict[str, str]]], command: int) -> list[tuple[Claim, dict[str, str]]]:
     """Claims without those that say on what the problem was met (`on vllm 0.15.0 it crashes`): what comes first, or
     before the command, and names a failure and versions only."""
-    kept = []
+    kept: list[tuple[Claim, dict[str, str]]] = []
     for claim, changed in claims:
         named = claim.found.changes and not any(change.sure for change in claim.found.changes) and not claim.told
         early = claim.line < command or (claim.prose and not kept and len(claims) > 1)

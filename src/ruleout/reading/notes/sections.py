@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ruleout.reading.notes.changes import Found, changes_in
+from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, RESULT, WHAT, field_of, fields
+from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Line, Paragraph, Table
 from ruleout.reading.notes.lists import ASKS, STARTS, is_outcome, joined, lines_as_items, lines_of, read_item
 from ruleout.reading.notes.outcomes import judge

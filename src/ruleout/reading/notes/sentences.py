@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ruleout.reading.notes.changes import Found, changes_in
+from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
 from ruleout.reading.notes.fields import value_of
+from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Line, Paragraph
 from ruleout.reading.notes.lists import ASKS, STARTS, lines_as_items, read_fields, read_item
 from ruleout.reading.notes.told import Told, commands_in
@@ -37,6 +38,10 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that tells what became of what the one before it names."""
+_ANSWERS = re.compile(
+    r"^\W*(?:yes|yep|yeah|yup|sure|done|did|just (?:did|tried)|tried|ok|same|still|that)\b", re.IGNORECASE
+)
+"""How an answer begins to whether something was tried."""
 _ENDS = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[\"'`*_(\[~]*[A-Z`\-0-9])|(?<=;)\s+|\s+(?=[-=]> )")
 _RUNS = re.compile(
     r"\b(?:ran|run|rerun|re-ran|tried|launch\w*|start\w*|repeat\w*|test\w*|baseline|happen\w*|without any|unchanged)\b",
@@ -87,9 +92,15 @@ def _read_story(told: Told, lines: Sequence[Line]) -> None:
     pending: Claim | None = None
     for sentence in sentences(lines):
         text = sentence.text
-        if ASKS.search(text) or COMPLAINT.match(text):
-            continue
         found = changes_in(text)
+        if ASKS.search(text) or COMPLAINT.match(text):
+            told.asked = (
+                Claim(0, text, "", found, prose=True) if text.rstrip().endswith("?") and found.changes else None
+            )
+            continue
+        if told.asked is not None and found.begin < 0 and has_outcome(text) and _ANSWERS.match(text):
+            told.claims.append(replace(told.asked, line=sentence.line(0), text=text, result=text))
+        told.asked = None
         supposed = is_supposed(text)
         if found.begin >= 0 and has_outcome(text) and not supposed and _tells(text, found):
             told.claims += [_placed(claim, sentence) for claim in claims_of(0, text, prose=True)]
@@ -102,7 +113,7 @@ def _read_story(told: Told, lines: Sequence[Line]) -> None:
 
 
 def is_supposed(text: str) -> bool:
-    """Whether what a sentence says of an outcome is a guess, a plan or advice. What is guessed after it changes nothing."""
+    """Whether what a sentence says of an outcome is a guess, a plan or advice; what is guessed after it is not."""
     first = next((end for _, end, word in said(text) if word is not Word.UNTRIED), len(text))
     return SUPPOSED.search(spoken(text)[:first]) is not None
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 
 from ruleout.model import ABSENT, PRESENT
-from ruleout.reading.notes.changes import Found, changes_in
+from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, base_of, has_outcome
+from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Table
 
 _RESULT = re.compile(
@@ -33,6 +34,8 @@ _ASIDE = re.compile(
 )
 _ERROR = re.compile(r"^(?:error|message|exception|failure|symptom|details?)\b", re.I)
 _BADNESS = re.compile(r"^(?:crash\w*|fail\w*|hangs?|nans?|bug|broken|reproduc\w*|repro|garbage|oom|bad)\b", re.I)
+_WHEN = re.compile(r"\b(?:crash\w*|fail\w*|hangs?|died?|nans?|oom\w*)\W+(?:after|at|in)\b", re.I)
+"""A header whose cells say when it failed."""
 _YES = re.compile(r"^(?:(?:y|yes|x|true|1)\b|[✓✔✅]|:\w+check\w*:)", re.I)
 _NO = re.compile(r"^(?:(?:n|no|false|0)\b|[-–—✗❌]|:x:)\W*$", re.I)
 _SAME_CELL = re.compile(r"^(?:\"|''|〃|same|ditto|=|\^|)$", re.I)
@@ -45,6 +48,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(h|hours?|m|min\w*|s|sec\w*)?(?![\w.]
 
 def claims_in(table: Table) -> list[Claim] | None:
     """The claims of a table, one a row; None for a table of something else."""
+    table = _upright(table)
     header, rows = table.rows[0][1] if table.rows else [], table.rows[1:]
     width = len(header)
     rows = [(line, [*row, *[""] * (width - len(row))][:width]) for line, row in rows if any(row)]
@@ -101,6 +105,21 @@ def against(baseline: dict[str, str], row: dict[str, str]) -> dict[str, str]:
     return changed
 
 
+def _upright(table: Table) -> Table:
+    """The table with a trial in each row: where each column is one, the row of outcomes tells which."""
+    header, rows = table.rows[0][1] if table.rows else [], table.rows[1:]
+    if any(_RESULT.search(head) for head in header):
+        return table
+    last = next(
+        ((line, row) for line, row in rows if row and _RESULT.fullmatch(re.sub(r"[*`]", "", row[0]).strip())), None
+    )
+    if last is None or sum(has_outcome(cell) for cell in last[1][1:]) < 0.5 * (len(last[1]) - 1):
+        return table
+    width = len(header)
+    columns = [[header[i], *((row + [""] * width)[i] for _, row in rows)] for i in range(width)]
+    return Table([(last[0], column) for column in columns])
+
+
 def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> int | None:
     """The column of outcomes: named as one, with cells that say one; where none is named, the one that says most."""
     share = [sum(_says(heads[i], cell) for cell in column) / len(column) for i, column in enumerate(columns)]
@@ -117,7 +136,7 @@ def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> in
 
 
 def _says(head: str, cell: str) -> bool:
-    if has_outcome(cell):
+    if has_outcome(cell) or (_WHEN.search(head) and re.match(r"\d", cell)):
         return True
     return bool(_RESULT.search(head)) and bool(_YES.match(cell) or _NO.match(cell))
 
@@ -164,9 +183,11 @@ def _found(cells: Sequence[str]) -> Found:
 
 
 def _told_result(head: str, cell: str, errors: Sequence[str], asides: Sequence[str]) -> str:
-    """The outcome of a row in words, where the header is the half of it (`crash?` yes), with the error that it names."""
+    """The outcome of a row in words, where its header is half of it (`crash?` yes), and the error that it names."""
     if not has_outcome(cell):
-        if _YES.match(cell):
+        if _WHEN.search(head) and re.match(r"\d", cell):
+            cell = f"crash after {cell}"
+        elif _YES.match(cell):
             cell = f"{'crash' if _BADNESS.match(head) else 'ok'} {cell}"
         elif _NO.match(cell):
             cell = f"{'ok' if _BADNESS.match(head) else 'fail'} {cell}"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ruleout.model import Unused
-from ruleout.reading.notes.changes import changes_in, command_of
+from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim
+from ruleout.reading.notes.commands import command_of
 from ruleout.reading.notes.fields import value_of
 from ruleout.reading.notes.layout import Block, Code, Item, Paragraph, Table
 
@@ -21,6 +22,7 @@ class Told:
         commands: whole commands, each with its line.
         complaints: what is said to be the problem.
         tables: the claims of each table, which are compared with one another.
+        asked: what somebody has asked for, until somebody answers.
         sorted_by_outcome: lists stand under headings that say what became of all in them.
     """
 
@@ -30,6 +32,7 @@ class Told:
     complaints: list[str] = field(default_factory=list)
     tables: list[list[Claim]] = field(default_factory=list)
     sorted_by_outcome: bool = False
+    asked: Claim | None = None
 
     def leave(self, line: int, text: str, why: str) -> None:
         """Note what could not be used."""

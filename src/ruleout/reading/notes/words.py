@@ -50,7 +50,8 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"(?:start|load|boot|c[oa]me up|launch|g[eo]t (?:that far|there|up))\w*",
         r"\brefuse[sd]? +to +(?:start|load|run|boot|launch)",
         r"\b(?:start\w*|load\w*|launch\w*|server|init\w*) +(?:fails|failed|crashes|crashed|refused)\b",
-        r"\brejected\b|\bunsupported\b|\bnot supported\b|\bunrecogni[sz]ed argument\w*|\binvalid choice\b",
+        r"\b(?:does not|doesn't|did not|didn't) fit\b|\brejected\b|\bunsupported\b|\bnot supported\b"
+        r"|\bunrecogni[sz]ed argument\w*|\binvalid choice\b",
         r"\bno such option\b|\bunknown (?:argument|option|flag)\b",
     ),
     Word.CLEAN: (
@@ -96,7 +97,7 @@ _WORDS: dict[Word, tuple[str, ...]] = {
     Word.UNRESOLVED: (
         r"\babort(?:ed)?\b|\binconclusive\b|\bunclear\b|\bunresolved\b|\bg[ai]ve up\b|\binterrupted\b|\bunfinished\b",
         r"\bnot finished\b|\bdid(?:n'?t| not) finish\b|\bstopped (?:it|early|the run)\b|\bhad to (?:stop|kill|abort)\b",
-        r"\blost (?:the )?(?:node|machine|log|box|allocation)\b|\bpreempt\w*|\bno result\b|\bn/?a\b|\bcancel\w*",
+        r"\blost (?:the )?(?:node|machine|log|box|allocation)\b|\bpreempt\w*|\bno result\b|\bcancel\w*",
         r"\bran out of time\b|\bcould not tell\b|\bcan'?t tell\b|^\s*\?+\s*$|\bunknown\b|\bdid(?:n't| not) wait\b",
     ),
 }
