@@ -133,6 +133,8 @@ def _in_code(text: str, code: re.Match[str], inside: str) -> Iterator[Change]:
 
 def _is_removed(text: str, begin: int, end: int, removed: int) -> bool:
     """Whether the flag there is said to have been taken off: before it, after it, or with the one before it."""
+    if re.fullmatch(r"\s*[-−–]\s+[`~=]?", text[:begin]):
+        return True  # `f) - --flag`: taken off, beside others that are put on with `+`
     if _WITHOUT.search(text[max(0, begin - 40) : begin]) or _REMOVED.match(text[end : end + 40]):
         return True
     return bool(removed) and _AND.match(text[removed:begin]) is not None

@@ -19,6 +19,8 @@ from ruleout.reading.notes.words import CODE, Word, is_error, said, spoken
 ALIKE = 60.0
 """Percent of agreement of two quoted errors (rapidfuzz's partial ratio) below which they are two failures."""
 _LATER = re.compile(r"\b(?:then|but|until|before it|eventually|only to|afterwards?|later|and)\b[^.]*$|,\s*$")
+_VOID = re.compile(r"\b(?:not a valid|invalid) (?:test|run|trial)\b|\bdoes(?:n't| not) count\b", re.IGNORECASE)
+"""Whoever writes that believes nothing of the trial, whatever was seen."""
 _ADJOINS = re.compile(r"\W*(?:not\W*)?")
 _KINDS = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
@@ -42,9 +44,9 @@ _KINDS = tuple(
 )
 """Kinds of failure in the words of people; an engine's own words are told by the table of classes."""
 _LOUD = re.compile(
-    r"\bcrash|\b[A-Z]\w*(?:Error|Exception)\b|(?i:seg-?fault|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump"
-    r"|illegal|cuda error"
-    r"|hip error|traceback|\bHTTP 5\d\d|\bkilled\b)"
+    r"\b[A-Z]\w*(?:Error|Exception)\b|\bSIG[A-Z]{3,}"
+    r"|(?i:\bcrash|seg-?fault|\bfault\b|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump|illegal|(?:cuda|hip) error"
+    r"|\berror:|exception|\babort|panic|traceback|\bHTTP 5\d\d|\bkilled\b|launch failure)"
 )
 _EXCEPTION = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
 _OF = re.compile(
@@ -117,6 +119,8 @@ def _kind(text: str, words: Sequence[tuple[int, int, Word]]) -> OutcomeKind | No
     first = order[0]
     if first is Word.UNTRIED:
         return None
+    if _VOID.search(text):
+        return OutcomeKind.UNRESOLVED
     if Word.OTHER in order and (Word.CLEAN not in order or order.index(Word.OTHER) < order.index(Word.CLEAN)):
         return OutcomeKind.OTHER
     if first is Word.UNRESOLVED:

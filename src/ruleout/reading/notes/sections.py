@@ -166,7 +166,7 @@ def _as_trial(heading: Heading, body: Sequence[Block]) -> Claim | None:
     elif WHAT in known:
         found = changes_in(known[WHAT])
     else:
-        found = head if head.begin >= 0 else _first_changes(lines)
+        found = head if any(change.sure for change in head.changes) else _first_changes(lines, head)
     if found.begin < 0:
         return None
     return Claim(heading.line, title, _with_error(result, body, known), found, _label(title))
@@ -198,9 +198,11 @@ def _result(title: str, named: str, lines: Sequence[Line]) -> str:
     return title if has_outcome(title) else ""
 
 
-def _first_changes(lines: Sequence[Line]) -> Found:
-    found = (changes_in(text) for _, text in lines)
-    return next((one for one in found if one.begin >= 0), Found())
+def _first_changes(lines: Sequence[Line], head: Found) -> Found:
+    """What the text below a heading names by flags or variables; else the heading's words, else the text's."""
+    found = [changes_in(text) for _, text in lines]
+    sure = (one for one in found if any(change.sure for change in one.changes))
+    return next(sure, None) or (head if head.begin >= 0 else next((one for one in found if one.begin >= 0), head))
 
 
 def _with_error(result: str, body: Sequence[Block], known: dict[str, str]) -> str:

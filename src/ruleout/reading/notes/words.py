@@ -95,6 +95,7 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"[❌✗✘✖🔴💥☠]|:(?:x|boom|red_circle|no_entry|fire|skull|-1|thumbsdown|negative_squared_cross_mark):|!!!!+",
     ),
     Word.UNRESOLVED: (
+        r"\bnot a valid (?:test|run|trial)\b|\binvalid (?:test|run|trial)\b|\bdoes(?:n't| not) count\b",
         r"\babort(?:ed)?\b|\binconclusive\b|\bunclear\b|\bunresolved\b|\bg[ai]ve up\b|\binterrupted\b|\bunfinished\b",
         r"\bnot finished\b|\bdid(?:n'?t| not) finish\b|\bstopped (?:it|early|the run)\b|\bhad to (?:stop|kill|abort)\b",
         r"\blost (?:the )?(?:node|machine|log|box|allocation)\b|\bpreempt\w*|\bno result\b|\bcancel\w*",
