@@ -22,6 +22,7 @@ from ruleout.investigation.journal import Journal
 from ruleout.investigation.judging import judge
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.listener import Listener, Plan
+from ruleout.investigation.noted import Noted
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.settings import read_settings, replaced, resolved
@@ -131,9 +132,22 @@ class Conductor:
         self.listener.finished(trial)
         return trial
 
+    def tell(self, one: Noted) -> Trial:
+        """Take a trial that notes tell of. The target has to be known."""
+        target = self.journal.target
+        assert target is not None
+        number = self.journal.next_number
+        self.journal.planned(number, one.configuration, one.purpose, one.digest)
+        trial = self.journal.finished(number, one.outcome(target), one.told.minutes, "")
+        self.listener.finished(trial)
+        return trial
+
     def recover(self) -> None:
         """Trials that were under way at a crash or a Ctrl-C: finished ones count, others will be begun again."""
         for number, plan in list(self.journal.open.items()):
+            if plan.purpose.startswith("told: "):
+                self.journal.add("abandoned", number, reason="it is told once more")
+                continue
             events = list(self.runner.recover(self.folder.trial(number)))
             case = self._case(frozenset(plan.without), plan.instruments)
             run = self._read(case, number, plan.configuration, events)

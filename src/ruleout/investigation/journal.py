@@ -21,6 +21,12 @@ from ruleout.model import (
 from ruleout.model.codec import from_json, to_json
 from ruleout.store import Store
 
+
+def is_hearsay(trial: Trial) -> bool:
+    """Whether a trial is known from notes only."""
+    return trial.outcome is not None and trial.outcome.hearsay
+
+
 PIVOT_FROM = 0.3
 """A hypothesis that led with less than this was no story yet, so losing the lead is no pivot."""
 
@@ -85,8 +91,17 @@ class Journal:
 
     @property
     def evidence(self) -> tuple[Trial, ...]:
-        """The judged trials that speak about factors: of the command as it is, and with as many requests as now."""
-        return tuple(t for t in self.trials if not (t.without or t.instruments) and t.id > self._since)
+        """The judged trials that speak about factors: of the command as it is, and with as many requests as now.
+
+        What was only told of a configuration counts until it was seen here."""
+        told = [t for t in self.trials if not (t.without or t.instruments) and t.id > self._since]
+        seen = {t.configuration for t in told if not is_hearsay(t)}
+        return tuple(t for t in told if not (is_hearsay(t) and t.configuration in seen))
+
+    @property
+    def made(self) -> int:
+        """How many trials were made here, and judged."""
+        return sum(not is_hearsay(t) for t in self._trials.values())
 
     @property
     def taken(self) -> frozenset[str]:

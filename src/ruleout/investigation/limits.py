@@ -26,7 +26,8 @@ def limited(case: Case, verdict: Verdict) -> Verdict:
 
 def _telling(case: Case, cause: Cause, factor: Factor, verdict: Verdict) -> list[Trial]:
     """The trials in which the rest of the cause was there."""
-    return [t for t in verdict.trials if not t.without and carried(case, cause, t.configuration, factor.name)]
+    made = (t for t in verdict.trials if not t.without and not (t.outcome and t.outcome.hearsay))
+    return [t for t in made if carried(case, cause, t.configuration, factor.name)]
 
 
 def _limits(factor: Factor, trials: Sequence[Trial]) -> Iterator[Limit]:

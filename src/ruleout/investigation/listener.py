@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ruleout.investigation.givens import Choice
-from ruleout.model import Case, Configuration, Trial
+from ruleout.investigation.noted import Noted
+from ruleout.model import Case, Configuration, Notes, Trial, Unused
 from ruleout.model.audit import Audit
 from ruleout.reasoning import Assessment
 
@@ -44,6 +45,9 @@ class Listener(Protocol):
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """The factors of a case that began as a command alone were chosen."""
 
+    def told(self, notes: Notes, taken: Sequence[Noted], left: Sequence[Unused]) -> None:
+        """Notes were read: which of their trials count as trials of the case, and which do not."""
+
     def interrupted(self) -> None:
         """A Ctrl-C ended the trial under way; what follows is short and should not be cut off."""
 
@@ -64,6 +68,9 @@ class Silent:
         """Nothing."""
 
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
+        """Nothing."""
+
+    def told(self, notes: Notes, taken: Sequence[Noted], left: Sequence[Unused]) -> None:
         """Nothing."""
 
     def interrupted(self) -> None:

@@ -16,10 +16,12 @@ from ruleout.investigation.casewriting import case_text
 from ruleout.investigation.conducting import Conductor
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.instruments import WATCHED, changes, instrument, offered, watched_baseline
-from ruleout.investigation.journal import Journal
+from ruleout.investigation.journal import Journal, is_hearsay
 from ruleout.investigation.launching import refuse_elsewhere
 from ruleout.investigation.limits import limited
 from ruleout.investigation.listener import Listener, Plan
+from ruleout.investigation.noted import Noted, noted
+from ruleout.investigation.noted import choices as noted_choices
 from ruleout.investigation.reducing import NoMoreTrials, flags_of, minimise, raise_load, runs_to_see
 from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.references import check_references
@@ -36,6 +38,7 @@ from ruleout.model import (
     Mechanism,
     Minimal,
     MissingError,
+    Notes,
     Observation,
     OutcomeKind,
     Suspect,
@@ -71,8 +74,11 @@ class Investigation:
         given: Sequence[Given] = (),
         reduce: bool = False,
         before: Sequence[Suspect] = (),
+        notes: Sequence[Notes] = (),
     ) -> None:
         self.case, self.folder, self.journal, self.given = case, folder, journal, given
+        self.notes = notes
+        self._noted: list[Noted] | None = None
         self.before = before
         self.engine, self.listener, self.reduce = engine, listener, reduce
         self.conductor = Conductor(case, folder, journal, engine, runner, listener)
@@ -121,6 +127,9 @@ class Investigation:
             elif log := next((one for one in self.given if one.digest not in self.journal.taken), None):
                 self.conductor.take(log)
                 continue
+            elif told := next((one for one in self._told() if one.digest not in self.journal.taken), None):
+                self.conductor.tell(told)
+                continue
             else:
                 assessment = self._assess(trials)
                 if found := self._workarounds(trials):
@@ -137,14 +146,14 @@ class Investigation:
 
     def _plans(self, trials: tuple[Trial, ...], assessment: Assessment, most: int) -> list[Plan]:
         """What to launch next, as many at once as there are workers, at most `most`; nothing when all is told."""
-        advised = to_test(self.case, self._suspicion(), trials)
+        advised = to_test(self.case, self._suspicion(), own(trials))
         if advised is not None:
             return [Plan(advised, ADVISED)]
         if assessment.step is None:
             return []
         steps: Sequence[Step] = [assessment.step]
         if most > 1:
-            steps = assess_batch(self.case, trials, most, priors=self._suspicion().priors)
+            steps = assess_batch(self.case, self._weighed(trials, assessment), most, priors=self._suspicion().priors)
         return [Plan(step.configuration, step.purpose, why=_arithmetic(step)) for step in steps]
 
     def _trace(self) -> Configuration | None:
@@ -155,7 +164,7 @@ class Investigation:
 
     def _room(self, budget: Budget) -> int:
         """How many trials may run at once: by the workers, and by what is left of the budget."""
-        left = (budget.trials or DEFAULT_TRIALS) - len(self.journal.trials)
+        left = (budget.trials or DEFAULT_TRIALS) - self.journal.made
         return max(1, min(self.case.workers, left))
 
     def _choose(self) -> None:
@@ -166,7 +175,9 @@ class Investigation:
         self.case, choices = widened(self.case, told, observed, watched=watched)
         asked = workloads(replace(self.case, times=self.journal.times), self.engine, self.journal.target)
         self.case = replace(self.case, factors=(*self.case.factors, *(choice.factor for choice in asked)))
-        choices += asked
+        varied = tuple(noted_choices(self.case, self.notes))
+        self.case = replace(self.case, factors=(*self.case.factors, *(choice.factor for choice in varied)))
+        choices += asked + varied
         check_launches(self.case, self.engine)
         text = case_text(self.case, choices)
         write_whole(self.folder.case, text)
@@ -201,8 +212,27 @@ class Investigation:
         assert self.journal.suspicion is not None
         return self.journal.suspicion
 
+    def _told(self) -> list[Noted]:
+        """The trials of the notes, as trials of the case: worked out once its factors are known."""
+        if self._noted is None:
+            taken = [(one, *noted(self.case, one)) for one in self.notes]
+            for one, trials, left in taken:
+                self.listener.told(one, trials, left)
+            self._noted = [trial for _, trials, _ in taken for trial in trials]
+        return self._noted
+
+    def _weighed(self, trials: tuple[Trial, ...], assessment: Assessment) -> tuple[Trial, ...]:
+        """The trials that an assessment rests on."""
+        return own(trials) if len(assessment.beliefs.seen.ids) < len(trials) else trials
+
     def _assess(self, trials: tuple[Trial, ...]) -> Assessment:
-        assessment = assess(self.case, trials, priors=self._suspicion().priors)
+        priors = self._suspicion().priors
+        assessment = assess(self.case, trials, priors=priors)
+        if assessment.step is None and len(made := own(trials)) < len(trials):
+            # What was told has led here; whether it is so, what was seen here has to say by itself.
+            alone = assess(self.case, made, priors=priors)
+            if not assessment.settled or alone.beliefs.leader != assessment.beliefs.leader:
+                assessment = alone
         claim, probability = leading_claim(assessment)
         last = trials[-1].id
         if self.journal.leader_after != last:
@@ -276,9 +306,15 @@ class Investigation:
             for t in trials
             if t.outcome is not None
             and t.outcome.kind is OutcomeKind.CLEAN
+            and not t.outcome.hearsay
             and t.configuration != self.case.baseline
             and all(t.configuration.get(f) == level for f, level in self.case.keep.items())
         )
+
+
+def own(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+    """The trials that were made here, or whose log was seen."""
+    return tuple(t for t in trials if not is_hearsay(t))
 
 
 def check_launches(case: Case, engine: Engine) -> None:
@@ -305,6 +341,7 @@ def _arithmetic(step: Step) -> tuple[str, ...]:
 
 def _spent(budget: Budget, trials: tuple[Trial, ...], minutes: float) -> bool:
     """Whether a trial of so many minutes would go beyond the budget."""
+    trials = own(trials)
     if len(trials) >= (budget.trials or DEFAULT_TRIALS):
         return True
     spent = sum(t.minutes for t in trials)

@@ -19,7 +19,7 @@ from ruleout.investigation.loop import Investigation, check_launches
 from ruleout.investigation.references import keep_references
 from ruleout.investigation.showing import shows
 from ruleout.investigation.suspecting import explained
-from ruleout.model import Budget, Case, MissingError, Suspicion, UsageError, Verdict, VerdictStatus
+from ruleout.model import Budget, Case, MissingError, Notes, Suspicion, UsageError, Verdict, VerdictStatus
 from ruleout.reasoning import assess, conclude
 from ruleout.runners.base import Runner
 from ruleout.store import Store
@@ -37,6 +37,7 @@ def investigate(
     given: Sequence[Given] = (),
     reduce: bool = False,
     bare: bool = False,
+    notes: Sequence[Notes] = (),
 ) -> Verdict:
     """Run an investigation in its folder.
 
@@ -46,6 +47,7 @@ def investigate(
         given: logs of trials that were run by hand.
         reduce: raise the load until a rare failure shows, and find the smallest command that fails.
         bare: the case is a command alone: its factors are chosen once its failure was seen.
+        notes: of people, whose trials say where to look.
 
     Raises:
         UsageError: the folder exists without `resume`, or does not with it; the case changed in what was tried.
@@ -76,7 +78,8 @@ def investigate(
             listener.audited(found)
         try:
             before = suspects(found)
-            return Investigation(case, folder, journal, engine, runner, listener, given, reduce, before).run(budget)
+            work = Investigation(case, folder, journal, engine, runner, listener, given, reduce, before, notes)
+            return work.run(budget)
         except MissingError as problem:
             if resume or journal.trials:
                 raise

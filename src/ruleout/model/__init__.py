@@ -23,6 +23,7 @@ from ruleout.model.diagnosis import (
     Suspect,
 )
 from ruleout.model.errors import MissingError, RuleoutError, UsageError
+from ruleout.model.notes import Notes, ToldTrial, Unused
 from ruleout.model.outcome import UNTOLD, Evidence, Exposure, Failure, Observation, Outcome, Trial
 from ruleout.model.probe import KINDS, Probe, probe_of
 from ruleout.model.reference import Recorded, Reference, ServedModel
@@ -105,6 +106,7 @@ __all__ = [
     "Mode",
     "NextStep",
     "NotRuledOut",
+    "Notes",
     "Observation",
     "Others",
     "Outcome",
@@ -125,7 +127,9 @@ __all__ = [
     "Suspect",
     "Suspicion",
     "Target",
+    "ToldTrial",
     "Trial",
+    "Unused",
     "UsageError",
     "Verdict",
     "VerdictStatus",

@@ -90,6 +90,7 @@ class Outcome:
         resolved: what else the engine said of settings in effect, by name.
         by_person: a person overruled what was read.
         observed: what was seen of it besides, if it failed.
+        hearsay: notes tell of it, and nobody here has seen it: it moves what is believed, and confirms nothing.
     """
 
     kind: OutcomeKind
@@ -100,6 +101,7 @@ class Outcome:
     resolved: Mapping[str, str] = field(default_factory=dict)
     by_person: bool = False
     observed: tuple[Observation, ...] = ()
+    hearsay: bool = False
 
     @property
     def masked(self) -> bool:

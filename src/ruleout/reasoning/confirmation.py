@@ -67,7 +67,7 @@ class Confirmer:
     """Looks for the confirming trials of one group of causes among the observations, and for what is missing."""
 
     def __init__(self, beliefs: Beliefs, group: int, proposer: Proposer) -> None:
-        self.beliefs, self.space, self.seen = beliefs, beliefs.space, beliefs.seen
+        self.beliefs, self.space, self.seen = beliefs, beliefs.space, beliefs.seen.made
         self.causes: Group = beliefs.groups[group]
         self.group, self.proposer, self.coverage = group, proposer, Coverage(beliefs, proposer)
         self.runs = runs_needed(beliefs, group)

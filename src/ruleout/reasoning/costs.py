@@ -34,6 +34,7 @@ class Costs:
         if not case.cost.measured:
             return cls(case, estimate, estimate / 2)
         by_proxies: dict[tuple[str, ...], list[float]] = {}
+        trials = [t for t in trials if t.outcome is not None and not t.outcome.hearsay]
         for t in trials:
             if t.outcome is not None and t.outcome.informative:
                 by_proxies.setdefault(_proxies(case, t.configuration), []).append(t.minutes)

@@ -40,7 +40,7 @@ class Coverage:
     """What of a space was moved in the failing trials, what can be, and the rows that would move the rest."""
 
     def __init__(self, beliefs: Beliefs, proposer: Proposer) -> None:
-        self.space, self.seen, self.proposer = beliefs.space, beliefs.seen, proposer
+        self.space, self.seen, self.proposer = beliefs.space, beliefs.seen.made, proposer
 
     def testable(self, f: int) -> bool:
         """Whether some level of the factor can be run by itself."""

@@ -79,7 +79,7 @@ def _planner(case: Case, trials: Sequence[Trial], seed: int, priors: Mapping[str
     space = Space.of(case, trials)
     seen = Observations.of(space, trials)
     masks = Masks.of(space, seen)
-    space = replace(space, impossible=masks.impossible(space, seen), doubt=masks.doubt())
+    space = replace(space, impossible=masks.impossible(space, seen.made), doubt=masks.doubt())
     beliefs = weigh(space, seen, priors)
     # The seed makes the generator, the number of trials moves it on: the same journal gives the same plan.
     rng = np.random.default_rng([seed, len(seen.ids)])

@@ -134,6 +134,7 @@ class Observations:
         requested: the same of the levels that were asked for.
         reproduced, clean: what a trial said of the target; a row with neither was masked or unresolved.
         label: what masked it: a short text, equal for trials that failed alike; empty for informative rows.
+        hearsay: rows that nobody here has seen: they say where to look, and confirm nothing.
     """
 
     ids: tuple[int, ...]
@@ -142,6 +143,7 @@ class Observations:
     reproduced: BoolArray
     clean: BoolArray
     label: tuple[str, ...]
+    hearsay: BoolArray
 
     @classmethod
     def of(cls, space: Space, trials: Sequence[Trial]) -> Observations:
@@ -158,7 +160,25 @@ class Observations:
         kept = {tuple(p) for p in proxies[reproduced].tolist()} | {(0,) * len(space.proxies)}
         trusted = np.array([tuple(p) in kept for p in proxies.tolist()], dtype=np.bool_)
         labels = tuple(_label(t) if ok else "proxy" for t, ok in zip(judged, trusted, strict=True))
-        return cls(tuple(t.id for t in judged), rows, requested, reproduced, clean & trusted, labels)
+        hearsay = np.array([t.outcome is not None and t.outcome.hearsay for t in judged], dtype=np.bool_)
+        ids = tuple(t.id for t in judged)
+        return cls(ids, rows, requested, reproduced, clean & trusted, labels, hearsay)
+
+    @cached_property
+    def made(self) -> Observations:
+        """Those that are no hearsay."""
+        if not self.hearsay.any():
+            return self
+        keep = np.flatnonzero(~self.hearsay)
+        return Observations(
+            tuple(self.ids[i] for i in keep),
+            self.rows[keep],
+            self.requested[keep],
+            self.reproduced[keep],
+            self.clean[keep],
+            tuple(self.label[i] for i in keep),
+            self.hearsay[keep],
+        )
 
     @cached_property
     def informative(self) -> BoolArray:

@@ -67,7 +67,7 @@ class _Conclusion:
     def __init__(self, case: Case, trials: Sequence[Trial], assessment: Assessment) -> None:
         self.case, self.trials, self.assessment = case, trials, assessment
         self.beliefs: Beliefs = assessment.beliefs
-        self.space, self.seen = self.beliefs.space, self.beliefs.seen
+        self.space, self.seen = self.beliefs.space, self.beliefs.seen.made
         self.leader, self.number = self.beliefs.leader, self.beliefs.leading
         self.probability = float(self.beliefs.of_group[self.number])
         proposer = Proposer(case, self.beliefs, assessment.masks, np.random.default_rng(0))
@@ -261,7 +261,7 @@ class _Conclusion:
                 status,
             )
         ]
-        outcomes = {t.configuration: t.outcome.kind for t in self.trials if t.outcome is not None}
+        outcomes = {t.configuration: t.outcome.kind for t in self.trials if t.outcome and not t.outcome.hearsay}
         for good in self.case.good:
             seen = outcomes.get(self.case.baseline.moved(good))
             made.append(

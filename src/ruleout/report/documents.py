@@ -45,6 +45,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         document["without"] = list(trial.without)
     if outcome is not None:
         document["reason"] = outcome.reason
+        if outcome.hearsay:
+            document["hearsay"] = True
         if outcome.effective:
             document["effective"] = dict(outcome.effective)
         if outcome.observed:

@@ -143,6 +143,16 @@ def clean_runs(found: Workaround, done: Verdict) -> str:
     return f"clean in {found.clean} of {found.clean}, trial {found.trial}{other}"
 
 
+def cost(found: Workaround, done: Verdict) -> str:
+    """What a trial with a workaround took, beside the quickest clean one; empty where nothing was measured."""
+    took = {t.id: t.minutes for t in done.trials if t.outcome and t.outcome.kind is OutcomeKind.CLEAN and t.minutes > 0}
+    if found.trial not in took:
+        return ""
+    quickest = min(took, key=lambda number: (took[number], number))
+    mine, least = minutes(took[found.trial]), minutes(took[quickest])
+    return f"; took {mine}" + (f", the quickest clean trial {least} (trial {quickest})" if mine != least else "")
+
+
 def count(number: int, thing: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -67,7 +67,7 @@ def test_the_setting_is_the_engine_the_command_and_what_may_vary() -> None:
     assert "- Engine: sglang" in lines
     assert "- Command: `python3 -m sglang.launch_server --tp 8`" in lines
     assert "- Environment: `NCCL_P2P_LEVEL=SYS`" in lines
-    assert "- Factor kv_cache_dtype: auto, bf16, fp8_e4m3; baseline auto" in lines
+    assert "- Factor kv_cache_dtype (flag --kv-cache-dtype): auto, bf16, fp8_e4m3; baseline auto" in lines
 
 
 def test_the_answer_is_the_verdict_its_probability_its_trials_and_the_workarounds() -> None:
@@ -78,8 +78,8 @@ def test_the_answer_is_the_verdict_its_probability_its_trials_and_the_workaround
     assert "- Necessary (from there, each factor of it moved, clean): trials 3, 5" in lines
     assert "- Complete (only the cause neutralised, clean): trial 3" in lines
     assert "- Baseline again: trial 6" in lines
-    assert "- Workaround: `--kv-cache-dtype bf16` (clean in 1 of 1, trial 3)" in lines
-    assert "- Workaround: `--disable-cuda-graph` (clean in 1 of 1, trial 5)" in lines
+    assert "- Workaround: `--kv-cache-dtype bf16` (clean in 1 of 1, trial 3; took 12:06)" in lines
+    assert "- Workaround: `--disable-cuda-graph` (clean in 1 of 1, trial 5; took 12:06)" in lines
     assert any("62 %" in line for line in lines)
 
 
@@ -102,8 +102,8 @@ def test_a_way_out_after_which_something_else_fails_says_so() -> None:
     another = replace(CLEAN, failure=replace(MASK, message="no room"), reason="another failure, later")
     trials = tuple(replace(t, outcome=another) if t.id == 3 else t for t in ISOLATED.trials)
     text = findings(CASE, replace(ISOLATED, trials=trials))
-    assert "(clean in 1 of 1, trial 3; another failure comes later: AssertionError: no room)" in text
-    assert "(clean in 1 of 1, trial 5)" in text
+    assert "(clean in 1 of 1, trial 3; another failure comes later: AssertionError: no room; took 12:06)" in text
+    assert "(clean in 1 of 1, trial 5; took 12:06)" in text
 
 
 def test_an_answer_of_elsewhere_says_that_no_factor_is_it() -> None:

@@ -1,4 +1,4 @@
-"""`ruleout findings`: FINDINGS.md."""
+"""`ruleout findings`: FINDINGS.md, written anew; or what is read in one, and in notes of other people."""
 
 from __future__ import annotations
 
@@ -6,21 +6,76 @@ from pathlib import Path
 
 import click
 
-from ruleout.interfaces.cli.investigate import folder_option
-from ruleout.interfaces.cli.streams import tell_text
+from ruleout.interfaces.cli.investigate import folder_option, json_option
+from ruleout.interfaces.cli.notes import tell_notes
+from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.streams import from_stdin, tell_json, tell_text
+from ruleout.investigation.casefile import read_case
 from ruleout.investigation.folder import write_whole
+from ruleout.investigation.noted import noted, read_note
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
+from ruleout.model import Case, UsageError
 from ruleout.report import findings as render
+from ruleout.report.notes import notes_document, secretless
+
+_CASES = (".yaml", ".yml")
 
 
 @click.command()
-@click.argument("case_name", metavar="[CASE]", required=False)
+@click.argument("names", metavar="[CASE | NOTES…]", nargs=-1)
+@click.option("--case", "case_file", metavar="CASE", help="Say of the trials in NOTES which of them CASE can take.")
 @folder_option
-def findings(case_name: str | None, chosen: Path | None) -> int:
-    """Write FINDINGS.md of the investigation CASE anew, and print it."""
+@json_option
+def findings(names: tuple[str, ...], case_file: str | None, chosen: Path | None, as_json: bool) -> int:
+    """Write FINDINGS.md of the investigation CASE anew, and print it.
+
+    Or read NOTES: a FINDINGS.md, or the notes of a person in whatever form (tables, lists, headings, prose, a chat; `-`
+    is standard input). What they tell of trials is shown with its line, and what of them could not be used.
+    `ruleout investigate … --notes NOTES` takes these trials as first evidence.
+    """
+    if names and all(name == "-" or _is_notes(name) for name in names):
+        return _read(names, case_file, chosen, as_json)
+    if len(names) > 1:
+        missing = next(name for name in names if not _is_notes(name))
+        raise UsageError(f"{missing}: no such notes", "Name files with notes, or one investigation.")
+    if case_file is not None or as_json:
+        option = "--case" if case_file is not None else "--json"
+        raise UsageError(f"{option} is for notes, and none are named", "Name the files with the notes.")
+    return _write(names[0] if names else None, chosen)
+
+
+def _is_notes(name: str) -> bool:
+    path = Path(name)
+    return path.is_file() and path.suffix not in _CASES
+
+
+def _write(case_name: str | None, chosen: Path | None) -> int:
     folder = find(case_name, chosen)
     case = stored_case(folder)
     text = render(case, current_verdict(case, read_journal(folder)))
     write_whole(folder.findings, text)
     tell_text(text)
     return 0
+
+
+def _read(names: tuple[str, ...], case_file: str | None, chosen: Path | None, as_json: bool) -> int:
+    """Show what notes tell. Of several in JSON, the document is one line each."""
+    case = _case(case_file, chosen) if case_file is not None else None
+    documents = []
+    console = answer_console()
+    for name in names:
+        notes = read_note(name, from_stdin() if name == "-" else None)
+        left = tuple(noted(case, notes)[1]) if case is not None else None
+        notes = secretless(notes)
+        if as_json:
+            documents.append(notes_document(notes, left))
+        else:
+            tell_notes(console, notes, left)
+    if as_json:
+        tell_json(documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "notes": documents})
+    return 0
+
+
+def _case(name: str, chosen: Path | None) -> Case:
+    path = Path(name)
+    return read_case(path) if path.is_file() else stored_case(find(name, chosen))

@@ -12,13 +12,14 @@ from ruleout.interfaces.cli.opening import Asked, write_new
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
-from ruleout.interfaces.cli.streams import tell_json
+from ruleout.interfaces.cli.streams import from_stdin, tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.byhand import Given, given
 from ruleout.investigation.caseschema import seconds
 from ruleout.investigation.folder import Folder, write_whole
+from ruleout.investigation.noted import read_note
 from ruleout.investigation.session import investigate as run_investigation
-from ruleout.model import Budget, Case, UsageError, Verdict, VerdictStatus
+from ruleout.model import Budget, Case, Notes, UsageError, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
 from ruleout.report.page import page
 from ruleout.runners.local import LocalRunner
@@ -82,6 +83,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
     help="The log of a trial that was run by hand; what it ran with is read from it, or given.",
 )
 @click.option(
+    "--notes",
+    "notes",
+    multiple=True,
+    metavar="NOTES",
+    help="A FINDINGS.md, or a person's notes: their trials say where to look (see `ruleout findings NOTES`).",
+)
+@click.option(
     "--reference",
     type=click.Path(path_type=Path, dir_okay=False),
     help="With -- COMMAND: judge its answers by those that `ruleout probe --save` kept.",
@@ -100,6 +108,7 @@ def investigate(
     budget_trials: int | None,
     budget_time: float | None,
     by_hand: tuple[str, ...],
+    notes: tuple[str, ...],
     reference: Path | None,
     chosen: Path | None,
     as_json: bool,
@@ -127,6 +136,7 @@ def investigate(
         tell_plan(case, budget, as_json, opened.text if asked.command is not None else "")
         return 0
     logs = [given(case, log) for log in by_hand]
+    told = [read_note(path, from_stdin() if path == "-" else None) for path in notes]
     folder = Folder.of(case, chosen)
     return conduct(
         case,
@@ -139,6 +149,7 @@ def investigate(
         reduce=reduce,
         explain=explain,
         bare=opened.bare,
+        notes=told,
     )
 
 
@@ -154,6 +165,7 @@ def conduct(
     reduce: bool = False,
     explain: bool = False,
     bare: bool = False,
+    notes: Sequence[Notes] = (),
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
@@ -171,6 +183,7 @@ def conduct(
             given=logs,
             reduce=reduce,
             bare=bare,
+            notes=notes,
         )
         case = progress.case  # with the factors that were chosen on the way
     tell(case, verdict, folder, as_json)

@@ -14,20 +14,22 @@ from rich.live import Live
 from rich.text import Text
 
 from ruleout.engines import engine_named
+from ruleout.interfaces.cli.colours import COLOURS
+from ruleout.interfaces.cli.notes import note_lines
 from ruleout.interfaces.cli.streams import hear_no_more
 from ruleout.interfaces.cli.verdict import from_here
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.listener import Plan
 from ruleout.investigation.loop import DEFAULT_TRIALS
+from ruleout.investigation.noted import Noted
 from ruleout.investigation.run import LOG, stage_patterns
-from ruleout.model import Budget, Case, OutcomeKind, Trial
+from ruleout.model import Budget, Case, Notes, OutcomeKind, Trial, Unused
 from ruleout.model.audit import Audit, Severity
 from ruleout.reading import StageFollower
 from ruleout.reasoning import Assessment, top_claims
 from ruleout.report import words
 
-COLOURS = {"reproduced": "red", "clean": "green", "masked": "yellow", "unresolved": "magenta", "unfinished": "dim"}
 BITS_PER_TRIAL = 0.7
 CONFIRMING = 4
 
@@ -133,6 +135,11 @@ class Progress:
         self.console.print(f"  {heading} ({from_here(self.folder.case)}):", style="dim", markup=False)
         for choice in choices:
             self.console.print(f"    {words.factor(choice.factor)}   {choice.why}", markup=False, soft_wrap=True)
+
+    def told(self, notes: Notes, taken: Sequence[Noted], left: Sequence[Unused]) -> None:
+        """Notes were read."""
+        for line in note_lines(self.case, taken, left):
+            self.console.print(Text(f"  {line}", "dim"), soft_wrap=True)
 
     def interrupted(self) -> None:
         """A Ctrl-C ended the trial under way."""

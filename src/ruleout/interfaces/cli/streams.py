@@ -28,6 +28,11 @@ def tell_text(text: str) -> None:
     _write(sys.stdout, text)
 
 
+def from_stdin() -> bytes:
+    """All that is piped in."""
+    return sys.stdin.buffer.read() if sys.stdin is not None else b""
+
+
 def tell_progress(text: str) -> None:
     """A line of progress."""
     _write(sys.stderr, text + "\n")

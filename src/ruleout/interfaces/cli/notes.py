@@ -1,0 +1,69 @@
+"""What was taken from notes, and what was not, a line each; the line of the note comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from ruleout.interfaces.cli.colours import COLOURS
+from ruleout.investigation.noted import Noted
+from ruleout.model import Case, Notes, OutcomeKind, ToldTrial, Unused
+from ruleout.report import words
+from ruleout.report.markdown import visible
+from ruleout.report.notes import became, changed
+
+WIDEST = 200
+"""Characters of a note's own words that are shown."""
+
+
+def tell_notes(console: Console, notes: Notes, unused: Sequence[Unused] | None = None) -> None:
+    """Print what notes tell. `unused`: what of them cannot be taken for a case, where there is one."""
+    left = notes.unused if unused is None else unused
+    told = words.count(sum(told.times for told in notes.trials), "trial")
+    console.print(Text(f"{visible(notes.source)}: {told} in {words.count(len(notes.trials), 'place')}", "bold"))
+    if notes.command:
+        console.print(_row(notes.line, "as deployed", "", notes.command))
+    for one in notes.trials:
+        console.print(_row(one.line, changed(one), became(one), _said(one), _colour(one)), soft_wrap=True)
+    if left:
+        console.print(Text("Not used", "bold"))
+    for gone in left:
+        console.print(_row(gone.line, gone.why, "", gone.text), soft_wrap=True)
+
+
+def note_lines(case: Case, taken: Sequence[Noted], left: Sequence[Unused]) -> Iterator[str]:
+    """What is taken from notes for a case, and what is not."""
+    seen = dict.fromkeys((one.source, one.told.line, one.told.outcome, one.configuration) for one in taken)
+    times = {key: sum(key == (n.source, n.told.line, n.told.outcome, n.configuration) for n in taken) for key in seen}
+    for source, line, outcome, configuration in seen:
+        word = "masked" if outcome is OutcomeKind.OTHER else outcome.value
+        often = times[source, line, outcome, configuration]
+        count = f" ×{often}" if often > 1 else ""
+        yield f"told     {visible(source)}:{line}  {words.changes(configuration, case.baseline)}: {word}{count}"
+    for gone in left:
+        yield f"not used line {gone.line}: {gone.why}: {_short(gone.text)}"
+
+
+def _said(told: ToldTrial) -> str:
+    return told.failure or told.text
+
+
+def _row(line: int, what: str, outcome: str, text: str, colour: str = "") -> Text:
+    row = Text(f"  {line:>5}  ", "dim")
+    row.append(what)
+    if outcome:
+        row.append(f"  {outcome}", colour)
+    if text:
+        row.append(f"  {_short(text)}", "dim")
+    return row
+
+
+def _short(text: str) -> str:
+    text = " ".join(visible(text).split())
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _colour(told: ToldTrial) -> str:
+    return COLOURS["masked" if told.outcome is OutcomeKind.OTHER else told.outcome.value]

@@ -1,0 +1,41 @@
+"""Notes are pasted from anywhere: what a terminal, a chat or a browser put into their lines says nothing of trials."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from ruleout.reading.lines import clean
+
+LONGEST = 2000
+"""Characters of a line that are looked at: people do not write longer ones, logs that they paste do."""
+MOST = 20_000
+"""Lines that are looked at."""
+_TAGS = re.compile(
+    r"</?(?:br|p|div|span|summary|details|b|i|em|strong|kbd|sub|sup|u|code|pre|ul|li)\b[^<>]{0,80}/?>", re.I
+)
+_COMMENT = re.compile(r"<!--.*?-->")
+_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)")
+_QUOTE = re.compile(r"^(?: ?>)+ ?")
+
+
+def decoded(data: bytes) -> str:
+    """The text of a note, without a terminal's escapes."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    return clean(data).decode("utf-8-sig", "replace")
+
+
+def plain(line: str) -> str:
+    """A line as a person reads it."""
+    line = line[:LONGEST].rstrip()
+    if not line.isascii():
+        line = "".join(c for c in line.replace("\xa0", " ") if c.isprintable() or c == "\t")
+    line = _QUOTE.sub("", line)
+    if "<" in line:
+        line = _TAGS.sub(" ", _COMMENT.sub("", line)).rstrip()
+    if "](" in line:
+        line = _LINK.sub(r"\1", line)
+    if "&" in line:
+        line = html.unescape(line)
+    return line.replace("\t", "    ") if line[:1] == "\t" else line

@@ -1,0 +1,239 @@
+"""Notes of people, in many styles: what a careful reader takes from them is taken, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ruleout.model import Configuration, Notes, OutcomeKind
+from ruleout.reading.notes import read_notes
+from ruleout.reading.notes.changes import changes_in
+from ruleout.reading.notes.outcomes import Problem, judge
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "notes"
+STYLES = sorted(FIXTURES.glob("*.yaml"), key=lambda path: int(path.name.partition("_")[0]))
+Row = tuple[int, Configuration, str, int]
+
+
+def read(text: str) -> Notes:
+    return read_notes(text.encode())
+
+
+def told(text: str) -> list[tuple[dict[str, str], str, int]]:
+    """The trials of a text, without their lines."""
+    return [(dict(t.changes), t.outcome.value, t.times) for t in read(text).trials]
+
+
+def rows(listed: list[dict[str, Any]]) -> Counter[Row]:
+    return Counter((r["line"], Configuration(r["changes"]), r["outcome"], r.get("times", 1)) for r in listed)
+
+
+@pytest.mark.parametrize("expected", STYLES, ids=lambda path: path.stem)
+def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: Path) -> None:
+    (path,) = (p for p in FIXTURES.glob(f"{expected.stem}.*") if p != expected)
+    document = yaml.safe_load(expected.read_text())
+    notes = read_notes(path.read_bytes(), path.name)
+    found = Counter((t.line, t.changes, t.outcome.value, t.times) for t in notes.trials)
+    wanted = rows(document["trials"])
+    assert found - rows(document.get("may", [])) - wanted == Counter()
+    assert (found & wanted).total() >= 0.9 * wanted.total(), wanted - found
+    assert notes.command == document["command"]
+
+
+def test_many_styles_are_there() -> None:
+    assert len(STYLES) >= 31
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("**OK**, 200 requests", OutcomeKind.CLEAN),
+        ("no hang in 2 h", OutcomeKind.CLEAN),
+        ("didn't crash", OutcomeKind.CLEAN),
+        ("still good", OutcomeKind.CLEAN),
+        ("works. 31 tok/s instead of 48", OutcomeKind.CLEAN),
+        ("works for ten minutes, then hangs", OutcomeKind.REPRODUCED),
+        ("still not working", OutcomeKind.REPRODUCED),
+        ("changed nothing", OutcomeKind.REPRODUCED),
+        ("same assert", OutcomeKind.REPRODUCED),
+        ("❌", OutcomeKind.REPRODUCED),
+        ("different error: `assert not self.x`", OutcomeKind.OTHER),
+        ("does not even start", OutcomeKind.OTHER),
+        ("aborted, the node was needed for something else", OutcomeKind.UNRESOLVED),
+    ],
+)
+def test_an_outcome_is_told_in_many_words(text: str, kind: OutcomeKind) -> None:
+    judged = judge(text)
+    assert judged is not None
+    assert [k for k, _ in judged.runs] == [kind]
+
+
+@pytest.mark.parametrize("text", ["not tried yet", "TODO", "(queued)", "will try tomorrow"])
+def test_what_was_not_made_has_no_outcome(text: str) -> None:
+    judged = judge(text)
+    assert judged is not None
+    assert judged.runs == ()
+
+
+@pytest.mark.parametrize("text", ["", "12 minutes", "31 tok/s", "`--no-crash`"])
+def test_words_that_say_nothing_of_an_outcome_say_nothing(text: str) -> None:
+    assert judge(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("crashed 4 of 5", ((OutcomeKind.REPRODUCED, 4), (OutcomeKind.CLEAN, 1))),
+        ("ok 3/5", ((OutcomeKind.CLEAN, 3), (OutcomeKind.REPRODUCED, 2))),
+        ("0 of 5 crashed", ((OutcomeKind.CLEAN, 5),)),
+        ("no crash in 7 runs", ((OutcomeKind.CLEAN, 7),)),
+        ("crash, 3 of 200 requests", ((OutcomeKind.REPRODUCED, 1),)),
+        ("crash on 1 of 4 ranks", ((OutcomeKind.REPRODUCED, 1),)),
+    ],
+)
+def test_runs_are_counted_and_requests_are_not(text: str, runs: object) -> None:
+    judged = judge(text)
+    assert judged is not None
+    assert judged.runs == runs
+
+
+def test_a_failure_of_another_kind_is_another_failure() -> None:
+    garbage = Problem.of(["garbage after 40 requests"])
+    segfault = Problem.of(["segfault in 4 of 5 runs"])
+    for text, problem, kind in (
+        ("ValueError: no scales", garbage, OutcomeKind.OTHER),
+        ("garbage", garbage, OutcomeKind.REPRODUCED),
+        ("crash", segfault, OutcomeKind.REPRODUCED),
+        ("CUDA out of memory", segfault, OutcomeKind.OTHER),
+        ("same, out of memory", segfault, OutcomeKind.REPRODUCED),
+    ):
+        judged = judge(text, problem)
+        assert judged is not None
+        assert judged.runs[0][0] is kind, text
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("`--kv-cache-dtype bf16 --page-size=64`", {"--kv-cache-dtype": "bf16", "--page-size": "64"}),
+        ("--enforce-eager makes no difference", {"--enforce-eager": "present"}),
+        ("--flash-attn off: ok", {"--flash-attn": "off"}),
+        ("without `--a-b` and `--c-d`", {"--a-b": "absent", "--c-d": "absent"}),
+        ("NCCL_ALGO=Ring, NCCL_PROTO=Simple", {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}),
+        ("with vllm 0.14.2", {"vllm": "0.14.2"}),
+        ("CUDA graphs off", {"cuda_graphs": "off"}),
+        ("kv_cache_dtype=bf16", {"kv_cache_dtype": "bf16"}),
+        ("`--kv-cache-dtype` to `bf16`", {"--kv-cache-dtype": "bf16"}),
+        ("""`--hf-overrides '{"a": 1}'`""", {"--hf-overrides": '{"a": 1}'}),
+        ("`ValueError: got dtype=bf16, wanted --x`", {}),
+    ],
+)
+def test_a_change_is_told_by_flags_variables_versions_and_words(text: str, changes: dict[str, str]) -> None:
+    assert {c.name: c.level for c in changes_in(text).changes} == changes
+
+
+def test_what_is_planned_asked_supposed_or_struck_out_is_no_trial() -> None:
+    text = """
+- baseline: crash
+- [ ] `--a-a`: crash
+- ~~`--b-b`: ok~~
+- `--c-c`? maybe ok
+
+I think with `--d-d` it would crash. Does `--e-e` work?
+
+## Next steps
+- `--f-f` should be ok
+
+## Conclusion
+With `--g-g` it is fine.
+"""
+    assert told(text) == [({}, "reproduced", 1)]
+    assert {u.why for u in read(text).unused} >= {"not done yet", "struck out", "only planned"}
+
+
+def test_a_trial_may_build_on_another() -> None:
+    text = """
+| run | change | result |
+|---|---|---|
+| 1 | none | crash |
+| 2 | `--a-a 1` | crash |
+| 3 | like run 2, and `--b-b 2` | ok |
+"""
+    assert told(text)[2] == ({"--a-a": "1", "--b-b": "2"}, "clean", 1)
+
+
+def test_a_table_of_something_else_is_no_table_of_trials() -> None:
+    assert told("| package | version |\n|---|---|\n| torch | 2.10 |\n| vllm | 0.14 |\n") == []
+
+
+def test_every_line_is_counted_where_it_stands_in_the_file() -> None:
+    text = "\ufeff# x\r\n\r\n- `--a-a`: crash\r\n\r\n\r\n- `--b-b`: ok\r\n"
+    assert [t.line for t in read(text).trials] == [3, 6]
+
+
+HOSTILE = [
+    "",
+    "\0" * 1000,
+    "|" * 100_000,
+    "`" * 100_001,
+    "- " * 50_000,
+    "#" * 100_000,
+    "(" * 50_000 + "crash",
+    "--a " * 50_000 + ": crash",
+    "| a | result |\n" * 3000,
+    ("- `--a-a` → " + "crash " * 20_000 + "\n") * 3,
+    "> " * 20_000 + "- `--a`: ok",
+    "a=b " * 50_000,
+    "\n".join(" " * n + f"- `--x{n}`: crash" for n in range(300)),
+    "x" * 1_000_000 + "\n- `--a-a`: crash\n",
+    "\u202e--a-a\u202c: crash\x1b[2J\n",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_takes_long_or_fails(text: str) -> None:
+    began = time.process_time()
+    notes = read(text)
+    assert time.process_time() - began < 5
+    assert all(t.text.isprintable() and len(t.text) < 300 for t in notes.trials)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "- ",
+                "| ",
+                "\n",
+                "`--a-a`",
+                "--b 1",
+                " crash ",
+                "ok",
+                ": ",
+                "# ",
+                "run 1",
+                "```",
+                "X_Y=1",
+                "=",
+                "  ",
+                "→",
+                "[ ] ",
+            ]
+        )
+        | st.text(max_size=4),
+        max_size=40,
+    ).map("".join)
+)
+def test_whatever_is_written_a_trial_has_a_line_of_it_and_an_outcome(text: str) -> None:
+    notes = read(text)
+    lines = len(text.splitlines())
+    assert all(1 <= t.line <= lines and t.times > 0 for t in notes.trials)
+    assert all(1 <= u.line <= lines and u.why for u in notes.unused)
