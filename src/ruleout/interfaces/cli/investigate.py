@@ -16,8 +16,10 @@ from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.byhand import Given, given
 from ruleout.investigation.caseschema import seconds
+from ruleout.investigation.course import course
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.session import investigate as run_investigation
+from ruleout.investigation.session import read_journal
 from ruleout.model import Budget, Case, UsageError, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
 from ruleout.report.page import page
@@ -189,4 +191,5 @@ def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
 def write_record(case: Case, verdict: Verdict, folder: Folder) -> None:
     """Write FINDINGS.md and report.html."""
     write_whole(folder.findings, findings(case, verdict))
-    write_whole(folder.report, page(case, verdict))
+    how = course(case, folder, read_journal(folder), verdict)
+    write_whole(folder.report, page(case, verdict, how))

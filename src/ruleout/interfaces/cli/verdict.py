@@ -11,6 +11,7 @@ from ruleout.interfaces.cli.output import answer_console
 from ruleout.investigation.folder import Folder
 from ruleout.model import Case, Verdict, VerdictStatus
 from ruleout.report import words
+from ruleout.report.safe import Safe
 from ruleout.report.summary import facts, headline, likeliest
 
 STYLES = {
@@ -32,16 +33,25 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
     console = answer_console()
     mark, style = STYLES[verdict.status]
     told = headline(case, verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
-    console.print(Text(f"{mark} {told}", f"bold {style}"))
-    for label, text in facts(case, verdict, f"{from_here(folder.path)}/"):
+    safe = Safe.of(case, verdict)
+    for line in indented(f"{mark} {safe(told)}", console.width, 2):
+        console.print(Text(line, f"bold {style}"), soft_wrap=True)
+    here = from_here(folder.path)
+    prefix = "" if here.is_absolute() else f"{here}/"  # too long for a line; the last one says where it is
+    for label, text in facts(case, verdict, prefix):
         room = max(24, console.width - LABEL - 1)
-        first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        first, *rest = textwrap.wrap(safe(text), room, break_on_hyphens=False) or [""]
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
     total = words.minutes(words.total(verdict))
     trials, record = words.made(verdict), from_here(folder.findings)
     console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
+
+
+def indented(text: str, width: int, indent: int) -> list[str]:
+    """A text in rows of the screen, those after the first set in."""
+    return textwrap.wrap(text, max(24, width), subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
 
 
 def from_here(path: Path) -> Path:
