@@ -9,6 +9,8 @@ import click
 
 from ruleout.interfaces.cli.behind import BeforeCommand, behind
 from ruleout.interfaces.cli.opening import Asked, write_new
+from ruleout.interfaces.cli.options import folder_option as folder_option
+from ruleout.interfaces.cli.options import json_option as json_option
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
@@ -47,15 +49,6 @@ class Duration(click.ParamType[float]):
             return seconds(value)
         except ValueError as problem:
             self.fail(str(problem), param, ctx)
-
-
-folder_option = click.option(
-    "--dir",
-    "chosen",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the investigation [./ruleout/NAME].",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
 @click.command(cls=BeforeCommand)

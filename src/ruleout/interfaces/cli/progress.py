@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.streams import hear_no_more
-from ruleout.interfaces.cli.verdict import from_here
+from ruleout.interfaces.cli.verdict import explanation, from_here
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.listener import Plan
@@ -65,11 +65,6 @@ class _Running:
         return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing} · {since}"
 
 
-def explanation(plan: Plan | Trial) -> Iterator[str]:
-    """Why a trial is made, a line each: what for, then the arithmetic of the choice."""
-    yield from (f"       {sentence}" for sentence in (plan.purpose, *plan.why))
-
-
 class Progress:
     """A listener that shows progress on stderr. Use as a context manager."""
 
@@ -99,7 +94,7 @@ class Progress:
         """A trial is being launched."""
         if self.explain:
             changed = words.changes(plan.configuration, self.case.baseline)
-            for text in (f"  #{number:<4}{changed}", *explanation(plan)):
+            for text in (f"  #{number:<4}{changed}", *explanation(plan.purpose, plan.why)):
                 self.console.print(Text(text, "dim"), soft_wrap=not self.console.is_terminal)
         self.number, self.assessment = number, assessment
         patterns = stage_patterns(self.case, engine_named(self.case.engine))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -28,8 +29,11 @@ STYLES = {
 LABEL = 29
 
 
-def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None) -> None:
-    """Print the answer on stdout; while `process` is still working on it, what can be said so far."""
+def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None, made: str = "") -> None:
+    """Print the answer on stdout; while `process` is still working on it, what can be said so far.
+
+    `made`: how many trials there are and what they took, where `verdict` does not hold all of them.
+    """
     console = answer_console()
     mark, style = STYLES[verdict.status]
     told = headline(case, verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
@@ -44,9 +48,14 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
-    total = words.minutes(words.total(verdict))
-    trials, record = words.made(verdict), from_here(folder.findings)
-    console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
+    total = made or f"{words.made(verdict)}, {words.minutes(words.total(verdict))}"
+    for line in indented(f"  {total} · {from_here(folder.findings)} · {folder.report.name}", console.width, 2):
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def explanation(purpose: str, why: Sequence[str]) -> Iterator[str]:
+    """Why a trial is made, a line each: what for, then the arithmetic of the choice."""
+    yield from (f"       {sentence}" for sentence in (purpose, *why))
 
 
 def indented(text: str, width: int, indent: int) -> list[str]:
