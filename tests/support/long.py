@@ -46,6 +46,11 @@ def case_text(name: str = "long") -> str:
     return f"name: {name}\ncommand: [serve, --api-key, sk-aB3dE5gH7jK9mN1pQ3sT]\nmode: job\nfactors:\n{factors}"
 
 
+def case_of() -> Case:
+    """The case itself."""
+    return parse_case(case_text(), "case.yaml", Path())
+
+
 def trials(case: Case, number: int) -> tuple[Trial, ...]:
     """So many trials, the baseline first."""
     return tuple(
