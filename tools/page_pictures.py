@@ -2,8 +2,8 @@
 
     python tools/page_pictures.py NAME=REPORT.html[#PLACE][@WIDTHxHEIGHT][@dark] …
 
-Each becomes docs/img/NAME.png: the page in Chromium, from PLACE on where one is given. Needs `pip install -e '.[browser]'`
-and Chromium (`apt-get install chromium`).
+Each becomes docs/img/NAME.png: the page in Chromium, from PLACE on where one is given. Needs `.[browser]` from pip and
+Chromium (`apt-get install chromium`).
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from ruleout.model.audit import Audit, Severity
 from ruleout.reading import StageFollower
 from ruleout.reasoning import Assessment, top_claims
 from ruleout.report import words
+from ruleout.report.safe import Safe
 
 COLOURS = {"reproduced": "red", "clean": "green", "masked": "yellow", "unresolved": "magenta", "unfinished": "dim"}
 BITS_PER_TRIAL = 0.7
@@ -70,6 +71,7 @@ class Progress:
 
     def __init__(self, case: Case, folder: Folder, budget: Budget, console: Console, *, explain: bool = False) -> None:
         self.case, self.folder, self.console, self.explain = case, folder, console, explain
+        self.safe = Safe((" ".join(case.command), *(f"{name}={value}" for name, value in case.env.items())))
         self.most = budget.trials or DEFAULT_TRIALS
         self.budget_minutes = budget.minutes
         self.begun = time.monotonic()
@@ -143,7 +145,7 @@ class Progress:
         )
         judged = trial.outcome
         if judged is not None and judged.kind in (OutcomeKind.OTHER, OutcomeKind.UNRESOLVED):
-            line.append(f"  ({judged.failure.message if judged.failure else judged.reason})", "dim")
+            line.append(f"  ({self.safe(judged.failure.message if judged.failure else judged.reason)})", "dim")
         line.truncate(self.console.width if self.console.is_terminal else 200, overflow="ellipsis")
         return line
 
