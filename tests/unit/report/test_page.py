@@ -124,7 +124,7 @@ def test_beliefs_are_drawn_over_the_trials_and_said_in_words() -> None:
 def test_stages_of_a_trial_are_pieces_of_its_bar_and_stand_in_its_label() -> None:
     text = page(CASE, ISOLATED, COURSE)
     assert 'aria-label="Trial 1, reproduced: weight_load 10:00, decode 2:06"' in text
-    assert "no times of stages are known" in text  # of the other trials
+    assert "no time of a stage is known" in text  # of the other trials
 
 
 def test_the_module_in_which_a_bad_number_was_born_is_shown_in_its_layer() -> None:
