@@ -19,6 +19,7 @@ from ruleout.model import (
     Verdict,
 )
 from ruleout.model.codec import from_json, to_json
+from ruleout.model.course import Belief
 from ruleout.store import Store
 
 
@@ -57,6 +58,7 @@ class Journal:
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
     _leaders: list[tuple[int, str, float]] = field(default_factory=list)
+    _beliefs: list[Belief] = field(default_factory=list)
     times: int = 1
     """By what the requests of a probe are multiplied, so that a rare failure shows within one launch."""
     _since: int = 0
@@ -127,6 +129,11 @@ class Journal:
     def leader_after(self) -> int | None:
         """The trial after which the leader was last noted."""
         return self._leaders[-1][0] if self._leaders else None
+
+    @property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """What was believed after each trial; of investigations before that was kept, the leading hypothesis alone."""
+        return tuple(self._beliefs)
 
     @property
     def pivots(self) -> tuple[Pivot, ...]:
@@ -209,7 +216,10 @@ class Journal:
         elif kind == "raised":
             self.times, self._since = body["times"], trial or 0
         elif kind == "leading" and trial is not None:
-            self._leaders.append((trial, body["claim"], body["probability"]))
+            leader = (body["claim"], body["probability"])
+            self._leaders.append((trial, *leader))
+            others = [(claim, p) for claim, p in body.get("others", ()) if claim != leader[0]]
+            self._beliefs.append(Belief(trial, (leader, *others)))
         elif kind == "planned" and trial is not None:
             self.open[trial] = _Planned(
                 Configuration(body["configuration"]),

@@ -50,12 +50,14 @@ from ruleout.model import (
     Workaround,
 )
 from ruleout.model.codec import to_json
-from ruleout.reasoning import Assessment, Step, assess, assess_batch, conclude, leading_claim
+from ruleout.reasoning import Assessment, Step, assess, assess_batch, conclude, leading_claim, top_claims
 from ruleout.runners.base import Runner
 
 BASELINE_RUNS = 5
 """Clean baselines until the failure counts as not reproduced: five exclude a rate above 45 % at 95 %."""
 DEFAULT_TRIALS = 100
+KEPT_CLAIMS = 6
+"""How many hypotheses are noted after each trial."""
 SMALLEST = "the smallest command that still fails"
 ADVISED = "the log itself advises it: to be seen once, by itself"
 
@@ -236,7 +238,8 @@ class Investigation:
         claim, probability = leading_claim(assessment)
         last = trials[-1].id
         if self.journal.leader_after != last:
-            self.journal.add("leading", last, claim=claim, probability=round(probability, 4))
+            others = [[other, round(p, 4)] for other, p in top_claims(assessment, KEPT_CLAIMS) if other != claim]
+            self.journal.add("leading", last, claim=claim, probability=round(probability, 4), others=others)
         return assessment
 
     def _conclude(self, assessment: Assessment | None, stopped: VerdictStatus | None) -> Verdict:

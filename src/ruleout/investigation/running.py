@@ -55,6 +55,11 @@ def agent_alive(spool: Path) -> bool:
     return False
 
 
+def under_way() -> bool:
+    """Whether there is a note of any trial."""
+    return any(_notes().glob("*.json"))
+
+
 def reap_orphans(runner: Runner) -> list[Path]:
     """Stop what trials of dead commands left behind. The spools of those that were reaped.
 

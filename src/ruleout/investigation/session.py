@@ -9,8 +9,9 @@ from pathlib import Path
 from ruleout.engines import engine_named
 from ruleout.investigation.auditing import audited, suspects
 from ruleout.investigation.byhand import Given
-from ruleout.investigation.casefile import parse_case, read_case
-from ruleout.investigation.folder import HOME, Folder, require_room, write_whole
+from ruleout.investigation.casefile import parse_case
+from ruleout.investigation.finding import find as find
+from ruleout.investigation.folder import Folder, require_room, write_whole
 from ruleout.investigation.hosts import this_host
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.limits import limited
@@ -131,28 +132,6 @@ def unchanged(before: Case, now: Case) -> Case:
                 "Undo the change, or start anew under another name.",
             )
     return now
-
-
-def find(name: str | None, chosen: Path | None) -> Folder:
-    """The folder of an investigation: the chosen one; or by a case file, a folder, a name, or nothing: the last one.
-
-    Raises UsageError when there is none.
-    """
-    root = Path(HOME).absolute()
-    if chosen is not None:
-        folders = [chosen.absolute()]
-    elif name is None:
-        folders = [db.parent for db in sorted(root.glob("*/ruleout.db"), key=lambda p: -p.stat().st_mtime)]
-    else:
-        path = Path(name)
-        folders = [root / name, path.absolute()]
-        if path.is_file() and path.suffix in (".yaml", ".yml"):
-            folders.insert(0, root / read_case(path).name)
-    found = next((Folder(path) for path in folders if Folder(path).exists), None)
-    if found is None:
-        where = chosen or name or root
-        raise UsageError(f"{where}: no investigation here", "Start one with `ruleout investigate CASE.yaml`.")
-    return found
 
 
 def current_verdict(case: Case, journal: Journal) -> Verdict:

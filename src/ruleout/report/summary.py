@@ -53,7 +53,7 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         (found.complete, "nothing but it changed, clean"),
         ((found.baseline_again,) if found.baseline_again else (), "the baseline again fails"),
     ]
-    proof = [f"{text} ({words.trials(ids)})" for ids, text in parts if ids]
+    proof = [f"{text} ({words.some_trials(ids)})" for ids, text in parts if ids]
     if proof and verdict.causes:
         yield "Shown by", "; ".join(proof)
     failure = verdict.failure
@@ -87,11 +87,12 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
     for told in words.replaced(case, verdict.trials):
         yield "Asked for, not in effect", told
     if verdict.ruled_out:
-        yield "Ruled out", ", ".join(f"{r.factor} ({words.trials(r.because)})" for r in verdict.ruled_out)
+        yield "Ruled out", ", ".join(f"{r.factor} ({words.some_trials(r.because)})" for r in verdict.ruled_out)
     if verdict.not_ruled_out:
         yield "Not ruled out", ", ".join(_open(n) for n in verdict.not_ruled_out)
     if verdict.masked:
-        yield "Masked", ", ".join(f"trial {m.trial}" for m in verdict.masked) + ": failed otherwise, says nothing"
+        says = "says" if len(verdict.masked) == 1 else "say"
+        yield "Masked", f"{words.some_trials([m.trial for m in verdict.masked])}: failed otherwise, {says} nothing"
     if verdict.never_varied:
         yield "Not varied", ", ".join(verdict.never_varied)
     if verdict.status is VerdictStatus.NOT_REPRODUCED:

@@ -28,6 +28,8 @@ from ruleout.model import (
 )
 from ruleout.model.configuration import shown
 
+MANY = 24
+"""Numbers of trials that a screen takes in a row."""
 LONG = 12
 """Levels of a factor that are listed one by one."""
 
@@ -134,6 +136,17 @@ def _row(case: Case, verdict: Verdict, one: Cause, carrier: Carrier) -> str:
 def trials(ids: tuple[int, ...] | list[int]) -> str:
     """`trial 3`, `trials 3, 5`."""
     return f"trial{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
+
+
+def numbers(ids: Sequence[int]) -> str:
+    """Numbers of trials for a screen: of very many the first, and how many more there are."""
+    told = ", ".join(map(str, ids[:MANY]))
+    return f"{told} and {len(ids) - MANY} more" if len(ids) > MANY else told
+
+
+def some_trials(ids: Sequence[int]) -> str:
+    """`trial 3`, `trials 3, 5`, `trials 3, 5, … and 70 more`."""
+    return f"trial{'s' if len(ids) > 1 else ''} {numbers(ids)}"
 
 
 def clean_runs(found: Workaround, done: Verdict) -> str:

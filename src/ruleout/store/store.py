@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -75,8 +75,49 @@ class Store:
 
     def events(self) -> Iterator[Event]:
         """All events in order."""
+        return self._rows("SELECT id, wall, kind, trial, body FROM events ORDER BY id", ())
+
+    def parts(self, kinds: Sequence[str], *paths: str, given: str = "") -> Iterator[tuple[Any, ...]]:
+        """Of all events of these kinds their number, trial, and what stands at paths of the body (`$.a.b`).
+
+        The database takes them out of the bodies, which is ten times faster than reading all of them.
+
+        Args:
+            given: only events that have something at this path.
+        """
+        columns = "".join(", json_extract(body, ?)" for _ in paths)
+        marks = ", ".join("?" for _ in kinds)
+        only = "AND json_extract(body, ?) NOT IN ('{}', '[]')" if given else ""
+        query = f"SELECT id, trial{columns} FROM events WHERE kind IN ({marks}) {only} ORDER BY id"
         try:
-            for row in self._db.execute("SELECT id, wall, kind, trial, body FROM events ORDER BY id"):
+            yield from self._db.execute(query, (*paths, *kinds, *([given] if given else [])))
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+
+    def unended(self) -> list[int]:
+        """The trials that were planned and neither finished nor abandoned."""
+        planned = "SELECT trial FROM events WHERE kind = 'planned'"
+        ended = "SELECT trial FROM events WHERE kind IN ('finished', 'abandoned')"
+        try:
+            return sorted(row[0] for row in self._db.execute(f"{planned} EXCEPT {ended}"))
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+
+    def last(self, kind: str, *without: str) -> Event | None:
+        """The last event of a kind, its body without what stands at these paths; None when there is none."""
+        body = f"json_remove(body{', ?' * len(without)})" if without else "body"
+        query = f"SELECT id, wall, kind, trial, {body} FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1"
+        return next(self._rows(query, (*without, kind)), None)
+
+    def of_trials(self, numbers: Sequence[int]) -> Iterator[Event]:
+        """The events of some trials, in order."""
+        marks = ", ".join("?" for _ in numbers)
+        query = f"SELECT id, wall, kind, trial, body FROM events WHERE trial IN ({marks}) ORDER BY id"
+        return self._rows(query, numbers)
+
+    def _rows(self, query: str, values: Sequence[object]) -> Iterator[Event]:
+        try:
+            for row in self._db.execute(query, values):
                 yield Event(row[0], row[1], row[2], row[3], json.loads(row[4]))
         except sqlite3.DatabaseError as problem:
             raise _told(problem, self.path) from None

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from tests.support.strategies import verdicts
-from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED
+from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASKED, NOT_REPRODUCED, REPRODUCED, trial
 
 from ruleout.model import Verdict
+from ruleout.model.course import Belief, BirthPlace, Course, Excerpt, Lap
 from ruleout.report.page import page
 from ruleout.report.summary import facts, headline
 
 VOID = {"meta", "br"}
+EMPTY = {"path", "rect", "polyline"}
+"""Elements of a drawing that close themselves."""
+
+
+COURSE = Course(
+    (
+        Belief(1, (("cuda_graph=absent", 0.6), ("kv_cache_dtype=auto", 0.3))),
+        Belief(3, (("kv_cache_dtype=auto", 0.91), ("cuda_graph=absent", 0.05))),
+    ),
+    {1: (Lap("weight_load", 0.0), Lap("decode", 600.0))},
+    (Excerpt("trials/0001/server.log", 812, 811, ("before", "Assertion", "behind"), "the failure to explain"),),
+)
 
 
 class Page(HTMLParser):
@@ -35,6 +50,10 @@ class Page(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in EMPTY
+        self.tags.append(tag)
+
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
@@ -52,22 +71,106 @@ def test_the_conclusion_comes_first_and_all_that_bears_it_follows() -> None:
     assert places == sorted(places)
     for label, fact in facts(CASE, ISOLATED, ""):
         assert label in text
-        assert " ".join(fact.split()) in text
+        assert "".join(fact.split()) in text.replace(" ", "")  # links part it
 
 
 def test_nothing_is_fetched_and_logs_are_linked_where_they_lie() -> None:
     found = Page(page(CASE, ISOLATED))
     assert not {"script", "link", "img", "iframe"} & set(found.tags)
-    assert found.links == [trial.log for trial in ISOLATED.trials]
+    files = [link for link in found.links if not link.startswith("#")]
+    assert files == [trial.log for trial in ISOLATED.trials]
     assert "url(" not in page(CASE, ISOLATED)
 
 
-def test_a_trial_has_a_cell_for_each_factor_and_says_its_outcome_in_words() -> None:
+def test_every_place_that_a_link_goes_to_is_in_the_page_once() -> None:
+    text = page(CASE, ISOLATED, COURSE)
+    places = re.findall(r' id="([^"]+)"', text)
+    assert len(places) == len(set(places))
+    assert {link[1:] for link in Page(text).links if link.startswith("#")} <= set(places)
+
+
+def test_a_trial_has_a_cell_for_each_factor_that_moved_and_says_its_outcome_in_words() -> None:
     text = page(CASE, ISOLATED)
-    rows = text.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
+    rows = text.split('<tr id="t')[1:]
     assert len(rows) == len(ISOLATED.trials)
-    assert all(row.count("<td") == 4 + len(CASE.factors) for row in rows)
-    assert "✗ reproduced" in rows[0]
+    assert all(row.split("<details>")[0].count('<td class="c') == len(CASE.factors) for row in rows)
+    assert "reproduced" in rows[0]
+    assert '<td class="c moved" title="kv_cache_dtype: fp8_e4m3">▒</td>' in rows[1]
+
+
+def test_what_the_engine_set_instead_is_marked_and_told() -> None:
+    outcome = replace(REPRODUCED, effective={"kv_cache_dtype": "fp8_e4m3"}, resolved={"page_size": "64"})
+    changed = replace(ISOLATED, trials=(trial(1, REPRODUCED), trial(2, outcome, kv_cache_dtype="bf16")))
+    text = page(CASE, changed)
+    assert 'title="kv_cache_dtype: bf16 asked for, fp8_e4m3 in effect">≠<' in text
+    assert "kv_cache_dtype bf16 in effect: fp8_e4m3" in shown(text)
+    assert "page_size 64 says the engine" in shown(text)
+
+
+def test_evidence_opens_the_lines_around_it_and_names_the_file() -> None:
+    text = page(CASE, ISOLATED, COURSE)
+    assert '<a href="#e1">trials/0001/server.log:812</a>' in text
+    assert re.search(r'<mark><span class="no">812</span>Assertion', text)
+    assert '<a href="trials/0001/server.log">trials/0001/server.log</a>, line 812' in text
+
+
+def test_beliefs_are_drawn_over_the_trials_and_said_in_words() -> None:
+    text = page(CASE, ISOLATED, COURSE)
+    assert text.count("<polyline") == 2
+    assert "kv_cache_dtype=auto: 91 % in the end, 91 % at most" in shown(text)
+    assert "<polyline" not in page(CASE, ISOLATED, replace(COURSE, beliefs=COURSE.beliefs[:1]))
+
+
+def test_stages_of_a_trial_are_pieces_of_its_bar_and_stand_in_its_label() -> None:
+    text = page(CASE, ISOLATED, COURSE)
+    assert 'aria-label="Trial 1, reproduced: weight_load 10:00, decode 2:06"' in text
+    assert "no time of a stage is known" in text  # of the other trials
+
+
+def test_the_module_in_which_a_bad_number_was_born_is_shown_in_its_layer() -> None:
+    birth = BirthPlace(
+        "model.layers.2.mlp", "Mlp", "aten.div.Tensor", "decode, step 1", "told", "traces/0001/trace.json"
+    )
+    text = page(CASE, ISOLATED, replace(COURSE, birth=birth))
+    assert "<li>layers</li><li>2</li><li>mlp</li><li>aten.div.Tensor</li>" in text
+
+
+def test_of_very_many_trials_those_that_count_have_a_row_and_all_a_line() -> None:
+    outcomes = (REPRODUCED, CLEAN, MASKED)
+    many = tuple(trial(n, outcomes[n % 3], deep_gemm="0" if n % 2 else "unset") for n in range(1, 10_001))
+    text = page(CASE, replace(ISOLATED, trials=many))
+    assert text.count('<tr id="t') < 200
+    assert text.count("<td") < 5000
+    lines = [line for part in text.split("<pre tabindex")[1:] for line in part.split("</pre>")[0].splitlines()]
+    numbers = {int(found[1]) for line in lines if (found := re.search(r"(?:^|>) *(\d+) [✗✓▒?]", line))}
+    assert numbers == set(range(1, 10_001))
+
+
+@pytest.mark.parametrize(
+    "evil",
+    ["<script>alert(1)</script> & \"'", "a\x1b[31mred\x1b]0;title\x07", "abc\u202egpj.exe\u2066", "x" * 2_000_000],
+)
+def test_hostile_text_is_inert_wherever_it_stands(evil: str) -> None:
+    assert ISOLATED.failure is not None
+    failure = replace(ISOLATED.failure, message=evil, client=evil)
+    made = replace(trial(1, replace(REPRODUCED, failure=failure, reason=evil)), purpose=evil, log=f"javascript:{evil}")
+    verdict = replace(ISOLATED, failure=failure, why=evil, trials=(made,), never_varied=(evil,))
+    excerpts = (Excerpt("trials/0001/server.log", 1, 1, (evil,), evil),)
+    text = page(replace(CASE, command=(evil,)), verdict, replace(COURSE, excerpts=excerpts))
+    found = Page(text)
+    assert "script" not in found.tags
+    assert not any("javascript" in link for link in found.links)
+    assert not {"\x1b", "\x07", "\u202e", "\u2066"} & set(text)
+    assert len(text) < 200_000
+
+
+def test_a_secret_of_the_command_is_nowhere_in_the_page() -> None:
+    key = "sk-" + "aB3dE5gH7jK9mN1pQ3sT"
+    assert ISOLATED.failure is not None
+    failure = replace(ISOLATED.failure, message=f"refused {key}")
+    excerpts = (Excerpt("trials/0001/server.log", 1, 1, (f"key {key}",), "it"),)
+    case = replace(CASE, command=("serve", "--api-key", key), env={"OPENAI_API_KEY": key})
+    assert key not in page(case, replace(ISOLATED, failure=failure), replace(COURSE, excerpts=excerpts))
 
 
 def test_what_an_engine_prints_cannot_change_the_page() -> None:

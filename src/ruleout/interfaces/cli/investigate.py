@@ -9,6 +9,8 @@ import click
 
 from ruleout.interfaces.cli.behind import BeforeCommand, behind
 from ruleout.interfaces.cli.opening import Asked, write_new
+from ruleout.interfaces.cli.options import folder_option as folder_option
+from ruleout.interfaces.cli.options import json_option as json_option
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
@@ -16,9 +18,11 @@ from ruleout.interfaces.cli.streams import from_stdin, tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.byhand import Given, given
 from ruleout.investigation.caseschema import seconds
+from ruleout.investigation.course import course
 from ruleout.investigation.folder import Folder, write_whole
 from ruleout.investigation.noted import read_note
 from ruleout.investigation.session import investigate as run_investigation
+from ruleout.investigation.session import read_journal
 from ruleout.model import Budget, Case, Notes, UsageError, Verdict, VerdictStatus
 from ruleout.report import findings, verdict_document
 from ruleout.report.page import page
@@ -46,15 +50,6 @@ class Duration(click.ParamType[float]):
             return seconds(value)
         except ValueError as problem:
             self.fail(str(problem), param, ctx)
-
-
-folder_option = click.option(
-    "--dir",
-    "chosen",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the investigation [./ruleout/NAME].",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
 
 @click.command(cls=BeforeCommand)
@@ -202,4 +197,5 @@ def tell(case: Case, verdict: Verdict, folder: Folder, as_json: bool) -> None:
 def write_record(case: Case, verdict: Verdict, folder: Folder) -> None:
     """Write FINDINGS.md and report.html."""
     write_whole(folder.findings, findings(case, verdict))
-    write_whole(folder.report, page(case, verdict))
+    how = course(case, folder, read_journal(folder), verdict)
+    write_whole(folder.report, page(case, verdict, how))

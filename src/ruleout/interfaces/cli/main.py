@@ -101,7 +101,10 @@ def _run(arguments: list[str]) -> int:
 
 def _reap() -> None:
     """Stop what trials of dead commands left running."""
-    from ruleout.investigation.running import reap_orphans
+    from ruleout.investigation.running import reap_orphans, under_way
+
+    if not under_way():
+        return
     from ruleout.runners.local import LocalRunner
 
     for spool in reap_orphans(LocalRunner()):

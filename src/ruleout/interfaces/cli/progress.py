@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -17,7 +17,7 @@ from ruleout.engines import engine_named
 from ruleout.interfaces.cli.colours import COLOURS
 from ruleout.interfaces.cli.notes import note_lines
 from ruleout.interfaces.cli.streams import hear_no_more
-from ruleout.interfaces.cli.verdict import from_here
+from ruleout.interfaces.cli.verdict import explanation, from_here
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.listener import Plan
@@ -29,6 +29,7 @@ from ruleout.model.audit import Audit, Severity
 from ruleout.reading import StageFollower
 from ruleout.reasoning import Assessment, top_claims
 from ruleout.report import words
+from ruleout.report.safe import Safe
 
 BITS_PER_TRIAL = 0.7
 CONFIRMING = 4
@@ -67,16 +68,12 @@ class _Running:
         return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing} · {since}"
 
 
-def explanation(plan: Plan | Trial) -> Iterator[str]:
-    """Why a trial is made, a line each: what for, then the arithmetic of the choice."""
-    yield from (f"       {sentence}" for sentence in (plan.purpose, *plan.why))
-
-
 class Progress:
     """A listener that shows progress on stderr. Use as a context manager."""
 
     def __init__(self, case: Case, folder: Folder, budget: Budget, console: Console, *, explain: bool = False) -> None:
         self.case, self.folder, self.console, self.explain = case, folder, console, explain
+        self.safe = Safe((" ".join(case.command), *(f"{name}={value}" for name, value in case.env.items())))
         self.most = budget.trials or DEFAULT_TRIALS
         self.budget_minutes = budget.minutes
         self.begun = time.monotonic()
@@ -101,7 +98,7 @@ class Progress:
         """A trial is being launched."""
         if self.explain:
             changed = words.changes(plan.configuration, self.case.baseline)
-            for text in (f"  #{number:<4}{changed}", *explanation(plan)):
+            for text in (f"  #{number:<4}{changed}", *explanation(plan.purpose, plan.why)):
                 self.console.print(Text(text, "dim"), soft_wrap=not self.console.is_terminal)
         self.number, self.assessment = number, assessment
         patterns = stage_patterns(self.case, engine_named(self.case.engine))
@@ -155,7 +152,7 @@ class Progress:
         )
         judged = trial.outcome
         if judged is not None and judged.kind in (OutcomeKind.OTHER, OutcomeKind.UNRESOLVED):
-            line.append(f"  ({judged.failure.message if judged.failure else judged.reason})", "dim")
+            line.append(f"  ({self.safe(judged.failure.message if judged.failure else judged.reason)})", "dim")
         line.truncate(self.console.width if self.console.is_terminal else 200, overflow="ellipsis")
         return line
 

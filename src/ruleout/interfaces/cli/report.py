@@ -8,6 +8,7 @@ import click
 
 from ruleout.interfaces.cli.investigate import folder_option
 from ruleout.interfaces.cli.streams import tell_text
+from ruleout.investigation.course import course
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.report.page import page
@@ -20,6 +21,8 @@ def report(case_name: str | None, chosen: Path | None) -> int:
     """Write report.html of the investigation CASE anew: one file for a browser, no network needed; print its path."""
     folder = find(case_name, chosen)
     case = stored_case(folder)
-    write_whole(folder.report, page(case, current_verdict(case, read_journal(folder))))
+    journal = read_journal(folder)
+    verdict = current_verdict(case, journal)
+    write_whole(folder.report, page(case, verdict, course(case, folder, journal, verdict)))
     tell_text(f"{folder.report}\n")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from ruleout.interfaces.cli.output import answer_console
 from ruleout.investigation.folder import Folder
 from ruleout.model import Case, Verdict, VerdictStatus
 from ruleout.report import words
+from ruleout.report.safe import Safe
 from ruleout.report.summary import facts, headline, likeliest
 
 STYLES = {
@@ -27,21 +29,38 @@ STYLES = {
 LABEL = 29
 
 
-def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None) -> None:
-    """Print the answer on stdout; while `process` is still working on it, what can be said so far."""
+def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None, made: str = "") -> None:
+    """Print the answer on stdout; while `process` is still working on it, what can be said so far.
+
+    `made`: how many trials there are and what they took, where `verdict` does not hold all of them.
+    """
     console = answer_console()
     mark, style = STYLES[verdict.status]
     told = headline(case, verdict) if process is None else f"Running (process {process}): {likeliest(verdict)}"
-    console.print(Text(f"{mark} {told}", f"bold {style}"))
-    for label, text in facts(case, verdict, f"{from_here(folder.path)}/"):
+    safe = Safe.of(case, verdict)
+    for line in indented(f"{mark} {safe(told)}", console.width, 2):
+        console.print(Text(line, f"bold {style}"), soft_wrap=True)
+    here = from_here(folder.path)
+    prefix = "" if here.is_absolute() else f"{here}/"  # too long for a line; the last one says where it is
+    for label, text in facts(case, verdict, prefix):
         room = max(24, console.width - LABEL - 1)
-        first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        first, *rest = textwrap.wrap(safe(text), room, break_on_hyphens=False) or [""]
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
-    total = words.minutes(words.total(verdict))
-    trials, record = words.made(verdict), from_here(folder.findings)
-    console.print(Text(f"  {trials}, {total} · {record} · {folder.report.name}", "dim"), soft_wrap=True)
+    total = made or f"{words.made(verdict)}, {words.minutes(words.total(verdict))}"
+    for line in indented(f"  {total} · {from_here(folder.findings)} · {folder.report.name}", console.width, 2):
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def explanation(purpose: str, why: Sequence[str]) -> Iterator[str]:
+    """Why a trial is made, a line each: what for, then the arithmetic of the choice."""
+    yield from (f"       {sentence}" for sentence in (purpose, *why))
+
+
+def indented(text: str, width: int, indent: int) -> list[str]:
+    """A text in rows of the screen, those after the first set in."""
+    return textwrap.wrap(text, max(24, width), subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
 
 
 def from_here(path: Path) -> Path:

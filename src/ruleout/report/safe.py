@@ -1,0 +1,70 @@
+"""Text of others as a report may hold it: without secrets, and without what acts instead of being read.
+
+An engine's log prints what a client sent. Escapes move a terminal's cursor, marks of direction make a line read as
+another one, and a line may be a megabyte long; all of that is content here, and none of it does anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from ruleout.model import Case, Trial, Verdict
+from ruleout.model.redaction import SECRETS, Redactor
+
+LONGEST = 2000
+"""Characters of a text that a report shows."""
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
+_ACTING = re.compile(r"[^\x20-\x7e]")
+
+
+def inert(text: str, longest: int = LONGEST) -> str:
+    """The text as characters that are only read. Lines and tabs stay; a mark where it goes on."""
+    if len(text) > longest:
+        text = f"{text[:longest]}…"
+    if text.isascii() and text.isprintable():
+        return text
+    return _ACTING.sub(_read, _ANSI.sub("", text))
+
+
+def _read(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "\n\t" or character.isprintable():
+        return character
+    return " " if unicodedata.category(character) == "Zs" else "\N{MIDDLE DOT}"
+
+
+class Safe:
+    """Makes texts of one report safe: the same secret has the same placeholder in all of them."""
+
+    def __init__(self, told: Iterable[str] = ()) -> None:
+        """One that has learnt from what was told (a command line, an environment) which words are secret."""
+        self._redact = Redactor(SECRETS)
+        self._known: dict[str, str] = {}
+        for text in told:
+            self._redact(text[:LONGEST])
+
+    @classmethod
+    def of(cls, case: Case, verdict: Verdict, more: Iterable[str] = ()) -> Safe:
+        """For reports of an investigation: its command and environment tell most secrets, failures some."""
+        failures = (text for trial in verdict.trials for text in _failing(trial))
+        environment = (f"{name}={value}" for name, value in case.env.items())
+        return cls((" ".join(case.command), *environment, *dict.fromkeys(failures), *more))
+
+    def __call__(self, text: str) -> str:
+        """The text without secrets, inert."""
+        if len(text) < 6 and text.isascii() and text.isprintable():
+            return text
+        if text not in self._known:
+            self._known[text] = self._redact(inert(text))
+        return self._known[text]
+
+    def lines(self, text: str) -> str:
+        """A text of many lines, of which only each by itself may not be too long."""
+        return self._redact("\n".join(map(inert, text.split("\n"))))
+
+
+def _failing(trial: Trial) -> tuple[str, ...]:
+    failure = trial.outcome.failure if trial.outcome else None
+    return () if failure is None else (failure.message, failure.client, *(e.text for e in failure.evidence))

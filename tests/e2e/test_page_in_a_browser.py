@@ -1,0 +1,132 @@
+"""report.html in a real browser: nothing runs over its edge, no picture is empty, axe finds nothing, it opens at once.
+
+Skipped where playwright with axe (`pip install -e '.[browser]'`) or Chromium (`apt-get install chromium`) is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import long
+from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED
+from tests.unit.report.test_page import COURSE
+
+from ruleout.model import Verdict, VerdictStatus
+from ruleout.model.course import Belief, BirthPlace, Course
+from ruleout.report.page import page
+
+playwright = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
+
+WIDTHS = (400, 1000, 1800)
+BEYOND = """() => [...document.querySelectorAll('body *')].filter(e => {
+  const box = e.getBoundingClientRect();
+  return box.width && box.right > document.documentElement.clientWidth + 1 && !e.closest('.wide') && !e.closest('pre');
+}).map(e => e.outerHTML.slice(0, 120))"""
+EMPTY = """() => [...document.querySelectorAll('svg')].filter(e =>
+  e.getBoundingClientRect().width < 10 || !e.querySelector('path, rect, polyline')
+).map(e => e.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, ended afterwards."""
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def long_page() -> str:
+    """Of ten thousand trials and sixteen factors."""
+    case = long.case_of()
+    trials = long.trials(case, 10_000)
+    beliefs = tuple(Belief(t.id, (("f2=a", t.id / 10_000), ("f3=a", 0.1))) for t in trials)
+    return page(case, Verdict(VerdictStatus.NARROWED, 0.5, failure=long.SHOWN, trials=trials), Course(beliefs))
+
+
+def pages() -> dict[str, str]:
+    """A page of each kind."""
+    birth = BirthPlace("model.layers.2.mlp", "Mlp", "aten.div.Tensor", "decode", "told", "traces/0001/trace.json")
+    case = long.case_of()
+    forty = Verdict(VerdictStatus.NARROWED, 0.5, failure=long.SHOWN, trials=long.trials(case, 40))
+    return {
+        "isolated": page(CASE, ISOLATED, replace(COURSE, birth=birth)),
+        "not reproduced": page(CASE, NOT_REPRODUCED),
+        "nothing yet": page(CASE, replace(NOT_REPRODUCED, trials=())),
+        "forty trials": page(case, forty),
+        "long words": page(CASE, replace(ISOLATED, why="x" * 900, never_varied=("y" * 900,))),
+        "long": long_page(),
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_fits_every_width_and_axe_finds_nothing(browser: Any, scheme: str, tmp_path: Path) -> None:
+    for name, text in pages().items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(text)
+        for width in WIDTHS:
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+            )
+            shown = context.new_page()
+            complaints: list[str] = []
+            shown.on("console", lambda message, to=complaints: to.append(message.text))
+            shown.goto(file.as_uri())
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            assert shown.evaluate(BEYOND) == [], (name, width)
+            assert shown.evaluate(EMPTY) == [], (name, width)
+            if width != WIDTHS[1]:
+                found = axe.Axe().run(shown).response["violations"]
+                assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, width)
+            assert complaints == [], (name, width)
+            context.close()
+
+
+def test_settings_of_a_trial_and_evidence_can_be_reached_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page(CASE, ISOLATED, COURSE))
+    shown = browser.new_page()
+    shown.goto(file.as_uri())
+    for _ in range(60):
+        shown.keyboard.press("Tab")
+        if shown.evaluate("document.activeElement.closest('#t2 summary') !== null"):
+            break
+    assert not shown.get_by_text("baseline: auto").first.is_visible()
+    shown.keyboard.press("Enter")
+    assert shown.get_by_text("baseline: auto").first.is_visible()
+
+
+def test_a_page_of_ten_thousand_trials_opens_at_once(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(long_page())
+    shown = browser.new_page()
+    began = time.monotonic()
+    shown.goto(file.as_uri(), wait_until="load")
+    assert shown.evaluate("document.querySelectorAll('td').length") > 100
+    assert time.monotonic() - began < 3.0
+
+
+def test_nothing_hostile_runs(browser: Any, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)><script>document.title='owned'</script><a href='javascript:alert(1)'>x</a>"
+    assert ISOLATED.failure is not None
+    verdict = replace(ISOLATED, why=evil, failure=replace(ISOLATED.failure, message=evil, client=evil))
+    file = tmp_path / "page.html"
+    file.write_text(page(replace(CASE, name=evil), verdict))
+    shown = browser.new_page()
+    dialogs: list[str] = []
+    asked: list[str] = []
+    shown.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    shown.on("request", lambda request: asked.append(request.url))
+    shown.goto(file.as_uri())
+    assert (dialogs, asked) == ([], [file.as_uri()])
+    assert shown.title() != "owned"
+    assert shown.evaluate("document.querySelectorAll('img, script, a[href^=javascript]').length") == 0
