@@ -18,6 +18,7 @@ VERBS = {
     "mark": "ruleout.interfaces.cli.mark",
     "findings": "ruleout.interfaces.cli.findings",
     "report": "ruleout.interfaces.cli.report",
+    "issue": "ruleout.interfaces.cli.issue",
     "lab": "ruleout.interfaces.cli.lab",
 }
 """Each verb's module, which has the command under the verb's name."""
