@@ -12,6 +12,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def unpack(path: Path, chosen: Path | None) -> tuple[Folder, Case, Verdict]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _imported(path, archive, chosen)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as problem:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, EOFError) as problem:
         raise UsageError(f"{path}: no archive of an investigation: {problem}", _FRESH) from None
     except RuntimeError as problem:  # zipfile's word for what is encrypted
         raise UsageError(f"{path}: {problem}", _FRESH) from None
