@@ -31,6 +31,18 @@ def inside(folder: Path, name: str) -> Path | None:
     return path if path.is_file() and path.is_relative_to(folder.resolve()) else None
 
 
+def length(folder: Path, name: str) -> int:
+    """How many lines a log of that folder has; 0 where there is none."""
+    path = inside(folder, name)
+    if path is None:
+        return 0
+    count, ended = 0, True
+    with path.open("rb") as stream:
+        for chunk in chunks(stream):
+            count, ended = count + chunk.count(b"\n"), chunk.endswith(b"\n")
+    return count if ended else count + 1
+
+
 def excerpt(folder: Path, name: str, line: int, shared: Callable[[str], str]) -> Excerpt | None:
     """The lines around one of them. None where the file is not there, or not so long.
 

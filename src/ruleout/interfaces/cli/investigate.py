@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.behind import BeforeCommand, behind
+from ruleout.interfaces.cli.junit import junit_option, write_verdict
 from ruleout.interfaces.cli.opening import Asked, write_new
 from ruleout.interfaces.cli.output import progress_console
 from ruleout.interfaces.cli.plan import tell_plan
@@ -87,6 +88,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
     help="With -- COMMAND: judge its answers by those that `ruleout probe --save` kept.",
 )
 @folder_option
+@junit_option
 @json_option
 @click.pass_context
 def investigate(
@@ -102,6 +104,7 @@ def investigate(
     by_hand: tuple[str, ...],
     reference: Path | None,
     chosen: Path | None,
+    junit_file: Path | None,
     as_json: bool,
 ) -> int:
     """Run the failing deployment of CASE.yaml, or that of COMMAND, under controlled changes until one cause is left.
@@ -139,6 +142,7 @@ def investigate(
         reduce=reduce,
         explain=explain,
         bare=opened.bare,
+        junit_file=junit_file,
     )
 
 
@@ -154,6 +158,7 @@ def conduct(
     reduce: bool = False,
     explain: bool = False,
     bare: bool = False,
+    junit_file: Path | None = None,
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
@@ -173,6 +178,8 @@ def conduct(
             bare=bare,
         )
         case = progress.case  # with the factors that were chosen on the way
+    if junit_file is not None:
+        write_verdict(junit_file, case, verdict)
     tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
 

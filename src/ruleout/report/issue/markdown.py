@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import re
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""What is not seen and changes how the rest is read: control characters, directions of writing, joiners, tags."""
-_BREAKS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+from ruleout.model.inert import inert
+
 _SPECIAL = re.compile(r"[@#<>&\[\]*_|~\\$]|://")
 _WORD = re.compile(r"([(“”\"']*)(.*?)([)“”\"',.;:!?]*)")
 """A word with what stands around it."""
 LONGEST = 500
 """Characters of a line of a log that are shown."""
-
-
-def inert(text: str) -> str:
-    """The text without escapes and unseen characters; lines end with a newline alone."""
-    return _UNSEEN.sub("", _BREAKS.sub("\n", _ANSI.sub("", text)))
 
 
 def one_line(text: str) -> str:

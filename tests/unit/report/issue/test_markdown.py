@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruleout.report.issue.markdown import LONGEST, block, cell, clipped, code, folded, inert, one_line, prose
+from ruleout.model.inert import inert
+from ruleout.report.issue.markdown import LONGEST, block, cell, clipped, code, folded, one_line, prose
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m",
