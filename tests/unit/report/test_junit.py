@@ -69,7 +69,7 @@ def test_a_trial_is_a_test_that_fails_when_the_failure_shows() -> None:
     counts = {name: suites.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "7", "failures": "3", "errors": "1", "skipped": "1"}
     failure = next(root.iter("failure"))
-    assert failure.attrib["type"] == "device_side_assert@decode"
+    assert failure.attrib["type"] == "device_side_assert in decode"
     assert "server.log:812" in (failure.text or "")
     properties = {one.attrib["name"]: one.attrib["value"] for one in root.iter("property")}
     assert properties["ruleout.status"] == "isolated"
