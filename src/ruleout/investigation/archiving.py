@@ -31,7 +31,7 @@ NAME = re.compile(
     r"|trials/\d{4,9}(?:/\w[\w.+=@-]{0,99}){1,4}"
 )
 """All names of files in an archive."""
-LONGEST = 64 << 20
+LONGEST = 16 << 20
 """Bytes of a log that travel: its first and its last half of this; lines in between are empty."""
 MOST_DOCUMENT = 64 << 20
 _CHUNK = 1 << 20

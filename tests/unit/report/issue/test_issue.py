@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import Phase, given, settings
+from markdown_it import MarkdownIt
 from tests.support.strategies import verdicts
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
 
@@ -179,3 +180,44 @@ def test_hostile_text_is_inert_wherever_it_stands(project: str) -> None:
     left = re.sub(ours, "", outside)
     assert not re.search(r"[<>@#\[\]]|javascript", left)
     assert outside.count("<details>") == outside.count("</details>")
+
+
+@pytest.mark.parametrize("project", HEADINGS)
+def test_a_renderer_finds_our_headings_and_no_markup_of_a_log(project: str) -> None:
+    lines = [
+        "```",
+        "~~~",
+        "````text",
+        "### Environment",
+        "</details><img src=x onerror=alert(1)>",
+        "[a](javascript:alert(1)) ![b](https://evil.example/p.png)",
+        "<https://evil.example> @torvalds https://evil.example",
+        "\x1b]8;;javascript:alert(1)\x07click\x1b]8;;\x07",
+        "    indented",
+        "- [ ] box",
+        "| a | b |",
+        "x" * (1 << 20),
+    ]
+    hostile = replace(
+        MATERIAL,
+        excerpt=Excerpt("s", 1, 1, tuple(lines)),
+        environments=(OwnReport("python -m sglang.check_env", "\n".join(lines)),),
+        sent=Sent("a", "POST", "/", "\n".join(lines[:-1])),
+        config="\n".join(lines[:-1]),
+        known=(KnownFailure("r", "; ".join(lines[:-1])),),
+        verdict=replace(ISOLATED, shows="; ".join(lines[:-1]), never_varied=tuple(lines[:-1])),
+    )
+    text = body(project, hostile)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    titles = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
+    assert titles == HEADINGS[project]
+    inline = [child for token in tokens for child in token.children or ()]
+    links = [child.attrs["href"] for child in inline if child.type == "link_open"]
+    assert links == []
+    assert not [child for child in inline if child.type == "image"]
+    html = "".join(token.content for token in (*tokens, *inline) if token.type in ("html_block", "html_inline"))
+    assert set(re.findall(r"<[^>]*>", html)) <= {
+        "<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>",
+        "<!-- Left to you: fewer than three people who maintain this part. -->",
+    }  # fmt: skip
+    assert len(text) < 1 << 16
