@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ruleout.diagnosis.catalogue import catalogue
 from ruleout.engines.installed import own_script
@@ -29,16 +30,16 @@ LONGEST_CONFIG = 12_000
 _COMMAND = re.compile(r"(?m)^\$ (.+)$")
 
 
-def material(folder: Folder, case: Case, verdict: Verdict, sharer: Sharer, *, here: bool = True) -> IssueMaterial:
+def material(folder: Folder, case: Case, verdict: Verdict, sharer: Sharer, here: str | None = None) -> IssueMaterial:
     """The material for a bug report, with secrets replaced wherever only their surroundings tell them.
 
     Args:
-        here: the investigation was made on this machine, so that the model's folder may be looked into.
+        here: the working folder of the trials, if they were made on this machine: the model is looked for from there.
     """
     failing = _failing(verdict)
     path = inside(folder.path, failing.log) if failing is not None else None
     read = None if path is None else diagnosis_of(path)
-    config = _config(case) if here else ""
+    config = _config(replace(case, cwd=case.cwd or here)) if here else ""
     return IssueMaterial(
         case,
         from_json(Verdict, sharer.value(to_json(verdict))),

@@ -88,6 +88,36 @@ def test_as_json_it_is_one_document_and_written_only_with_the_flag(
     assert Path(document["file"]).is_file()
 
 
+def test_what_a_rule_refers_to_in_that_project_is_named_before_it_is_reported_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 3, 6):
+        log = home / "ruleout" / NAME / "trials" / f"{number:04d}" / "server.log"
+        log.write_text(log.read_text().replace(ERROR, "ValueError: Head dimension 96 is not supported by MLA."))
+    assert run(["issue", "--for", "vllm", "--yes"]) == 0
+    assert "It may be known there already: https://github.com/vllm-project/vllm/" in capsys.readouterr().err
+    assert run(["issue", "--for", "flashinfer", "--yes"]) == 0
+    assert "known there already" not in capsys.readouterr().err
+
+
+def test_the_configuration_of_a_model_that_is_here_is_quoted(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "mini").mkdir()
+    (home / "mini" / "config.json").write_text('{"model_type": "qwen3", "auth_token": "hf_QrStUvWxYz0123456789Ab"}')
+    case = home / "ruleout" / NAME / "case.yaml"
+    case.write_text(case.read_text().replace("/models/mini", "mini"))
+    assert run(["issue", "--yes"]) == 0
+    out = capsys.readouterr().out
+    assert '"model_type": "qwen3"' in out
+    assert "hf_QrSt" not in out
+    assert run(["export"]) == 0
+    assert run(["import", f"{NAME}.ruleout.zip", "--dir", "there"]) == 0
+    capsys.readouterr()
+    assert run(["issue", "--dir", "there", "--yes"]) == 0
+    assert "qwen3" not in capsys.readouterr().out  # what is imported reads nothing of this machine
+
+
 def test_an_engine_without_a_template_is_told_what_there_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = home / "ruleout" / NAME / "case.yaml"
     case.write_text(case.read_text().replace("engine: vllm", "engine: llama.cpp"))

@@ -14,6 +14,7 @@ from ruleout.investigation.issuing import material
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.investigation.sharing import Sharer, replaced
 from ruleout.model import Case, UsageError
+from ruleout.model.issue import IssueMaterial
 from ruleout.report.issue import LONGEST, TEMPLATES, body, title, written
 
 SCHEMA = "ruleout.issue/1"
@@ -41,7 +42,7 @@ def issue(
     project = project or _own(case)
     sharer = Sharer()
     verdict = current_verdict(case, journal)
-    found = material(folder, case, verdict, sharer, here=not journal.imported)
+    found = material(folder, case, verdict, sharer, None if journal.imported else journal.cwd)
     heading, report = sharer.text(title(project, found)), sharer.text(body(project, found))
     text = written(heading, report)
     taken_out = replaced([text])
@@ -63,6 +64,8 @@ def issue(
         return 0
     tell_text(text)
     tell_replaced(taken_out)
+    for address in _known_there(project, found):
+        tell_progress(f"It may be known there already: {address}")
     if len(report) > LONGEST:
         tell_progress(f"It has {len(report)} characters, and GitHub takes {LONGEST}: attach a part of it as a file.")
     if not (yes or approved(f"Write it to {path}? It is sent nowhere.")):
@@ -71,6 +74,12 @@ def issue(
     write_whole(path.absolute(), text)
     tell_progress(f"Written to {path}; the template is at {TEMPLATES[project].address}")
     return 0
+
+
+def _known_there(project: str, found: IssueMaterial) -> list[str]:
+    """What the rules that match refer to in that project: who opens the same again is answered last."""
+    home = "/".join(TEMPLATES[project].address.split("/")[:5]) + "/"
+    return [address for one in found.known for address in one.references if address.startswith(home)]
 
 
 def _own(case: Case) -> str:
