@@ -19,6 +19,7 @@ from typing import IO, Any
 from ruleout import __version__
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
+from ruleout.investigation.session import stored_case
 from ruleout.investigation.sharing import Replaced, Sharer, in_order
 from ruleout.model import MissingError, UsageError
 from ruleout.model.private import PLACEHOLDER
@@ -79,6 +80,7 @@ class _Export:
     def run(self) -> Exported:
         with Store(self.folder.path, writing=False) as store:
             events = [{"wall": e.wall, "kind": e.kind, "trial": e.trial, "body": e.body} for e in store.events()]
+        stored_case(self.folder)
         text = self.folder.case.read_text(encoding="utf-8")
         self.sharer.redactor(text)  # what the case gives away is known for a secret wherever it stands
         self._text(CASE, self._case(text))

@@ -21,6 +21,7 @@ from ruleout.investigation.archiving import ABOUT, CASE, EVENTS, NAME, SCHEMA
 from ruleout.investigation.folder import HOME, Folder, require_room
 from ruleout.investigation.session import current_verdict, read_journal, stored_case
 from ruleout.model import Case, UsageError, Verdict
+from ruleout.model.inert import inert
 from ruleout.store import Store
 
 MOST_BYTES = 2 << 30
@@ -139,10 +140,19 @@ def _store(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
                     raise ValueError
                 if not (trial is None or (isinstance(trial, int) and 0 <= trial < 1 << 31)):
                     raise ValueError
-            except _DAMAGED:
+                store.append(inert(kind), trial, _inert(body), wall)
+            except (*_DAMAGED, UsageError):  # a store complains of what is no JSON
                 raise UsageError(f"{path}: {EVENTS}, line {number} is damaged", _FRESH) from None
-            store.append(kind, trial, body, wall)
         store.append("imported", None, {"from": path.name})
+
+
+def _inert(value: Any) -> Any:
+    """Without what moves a cursor or hides: verbs show what they read of it."""
+    if isinstance(value, dict):
+        return {inert(str(name)): _inert(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_inert(item) for item in value]
+    return inert(value) if isinstance(value, str) else value
 
 
 def _contained(value: Any, key: str = "") -> bool:

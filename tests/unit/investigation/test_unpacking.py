@@ -162,6 +162,9 @@ def test_an_archive_with_a_flipped_byte_is_refused(archive: Path, tmp_path: Path
         ("events.jsonl", '{"wall": 1, "kind": "case", "trial": 1e999, "body": {}}\n'),
         ("events.jsonl", '{"wall": 1, "kind": "verdict", "trial": null, "body": {"verdict": {"status": "x"}}}\n'),
         ("events.jsonl", "[" * 200_000 + "\n"),
+        ("events.jsonl", '{"wall": NaN, "kind": "case", "trial": null, "body": {}}\n'),
+        ("events.jsonl", '{"wall": 1, "kind": "case", "trial": null, "body": {"x": NaN}}\n'),
+        ("events.jsonl", '{"wall": 1, "kind": "planned", "trial": 2000000000000, "body": {}}\n'),
     ],
 )
 def test_damaged_documents_are_refused(archive: Path, tmp_path: Path, name: str, text: str) -> None:
@@ -180,6 +183,13 @@ def test_an_event_that_names_a_file_outside_is_refused(archive: Path, tmp_path: 
 
     changed(archive, "events.jsonl", led_out)
     assert "events.jsonl, line" in refused(archive, tmp_path)
+
+
+def test_what_moves_a_cursor_or_hides_is_in_no_event(archive: Path, tmp_path: Path) -> None:
+    hostile = "\\u001b[31mred\\u202e\\u0007 \\ud800x"
+    changed(archive, "events.jsonl", lambda data: data.replace(b"as planned", hostile.encode()))
+    _, _, verdict = unpack(archive, tmp_path / "it")
+    assert {trial.purpose for trial in verdict.trials} == {"red x"}
 
 
 def test_a_folder_that_is_there_already_is_left_alone(archive: Path, tmp_path: Path) -> None:

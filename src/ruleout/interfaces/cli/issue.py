@@ -43,7 +43,8 @@ def issue(
     sharer = Sharer()
     verdict = current_verdict(case, journal)
     found = material(folder, case, verdict, sharer, None if journal.imported else journal.cwd)
-    heading, report = sharer.text(title(project, found)), sharer.text(body(project, found))
+    # as one text: what is known for a secret by its second half is replaced in the first
+    heading, _, report = sharer.text(f"{title(project, found)}\n{body(project, found)}").partition("\n")
     text = written(heading, report)
     taken_out = replaced([text])
     path = output or folder.path / f"issue-{project}.md"

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from ruleout.model import Configuration, Mode, OutcomeKind, Trial, VerdictStatus, arguments, carried
+from ruleout.model import Configuration, Mode, OutcomeKind, Stage, Trial, VerdictStatus, arguments, carried
 from ruleout.model.issue import IssueMaterial
 from ruleout.report import words
 from ruleout.report.issue import command as commands
@@ -22,6 +22,8 @@ LONGEST_REPORT = 24_000
 """Characters of an environment's report: GitHub takes 65 536 for a whole issue."""
 MOST_TRIALS = 60
 NEIGHBOURS = 3
+SERVING = frozenset({Stage.READY, Stage.PREFILL, Stage.DECODE, Stage.CONCURRENCY, Stage.SHUTDOWN, Stage.UNKNOWN})
+"""Stages after which a client may have been there."""
 PORTS = {"sglang": 30000, "llama.cpp": 8080}
 """Where an engine listens unless it is told otherwise, if that is not 8000."""
 
@@ -127,8 +129,7 @@ def reproduction(material: IssueMaterial) -> str:
 def _request(material: IssueMaterial) -> Iterator[str]:
     sent, case = material.sent, material.case
     if sent is None:
-        starts = "It fails before it is ready: no request is needed."
-        yield "It fails while it runs." if case.mode is Mode.JOB else starts
+        yield _without_request(material)
         return
     at = arguments.value_of(case.command, "--port") or str(PORTS.get(case.engine, 8000))
     url = f"http://127.0.0.1:{at}{sent.path}"
@@ -136,6 +137,15 @@ def _request(material: IssueMaterial) -> Iterator[str]:
     many = f" ({sent.concurrency} of them at once)" if sent.concurrency > 1 else ""
     yield f"Once it is ready, send this; it fails at {prose(sent.name)}{many}:"
     yield block(f"curl -sS -X {sent.method} {shlex.quote(url)}{body}", "bash")
+
+
+def _without_request(material: IssueMaterial) -> str:
+    failure = material.verdict.failure
+    if material.case.mode is Mode.JOB:
+        return "It fails while it runs."
+    if failure is None or failure.exposure.step or failure.exposure.stage in SERVING:
+        return "The request that failed is not on record."
+    return "It fails before it is ready: no request is needed."
 
 
 def _compact(body: str) -> str:

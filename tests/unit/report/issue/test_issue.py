@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from tests.support.strategies import verdicts
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
 
-from ruleout.model import Configuration, Minimal, Verdict, VerdictStatus
+from ruleout.model import Configuration, Exposure, Minimal, Stage, Verdict, VerdictStatus
 from ruleout.model.issue import Excerpt, IssueMaterial, KnownFailure, OwnReport, Sent
 from ruleout.report.issue import TEMPLATES, body, title, written
 
@@ -115,6 +115,14 @@ def test_the_smallest_command_says_which_of_its_flags_are_proven() -> None:
     assert "NCCL_P2P_LEVEL=SYS python3 -m sglang.launch_server --tp 8" in text
     assert "each flag of it is needed" in text
     assert "- `--tp 8`: needed: taken off by itself, the failure does not show" in text
+
+
+def test_that_no_request_is_needed_is_said_of_a_start_only() -> None:
+    assert "The request that failed is not on record" in body("vllm", replace(MATERIAL, sent=None))
+    assert ISOLATED.failure is not None
+    early = replace(ISOLATED.failure, exposure=Exposure(Stage.WEIGHT_LOAD))
+    text = body("vllm", replace(MATERIAL, sent=None, verdict=replace(ISOLATED, failure=early)))
+    assert "It fails before it is ready: no request is needed." in text
 
 
 def test_what_is_not_proven_is_not_said_to_be() -> None:
