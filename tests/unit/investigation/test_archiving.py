@@ -105,9 +105,8 @@ def test_a_level_that_is_a_secret_is_the_same_placeholder_in_the_case_and_in_all
 
 def test_what_is_not_replaced_in_the_case_stays_as_it_was_written(tmp_path: Path) -> None:
     case = CASE.replace('levels: ["2048", absent]', 'levels: ["2048", absent, "1e-3", "off"]')
-    case += "  fix: {patch: {'off': null, 'on': a.diff}, baseline: 'off'}\nworkers: 2\ncost: {measured: false}\n"
+    case += "workers: 2\ncost: {measured: false}\ntimeout: null\nready: {timeout: 90s, path: ~}\n"
     here = stored(tmp_path, case=case)
-    (here.path / "a.diff").write_text("")
     before, after = stored_case(here), stored_case(there(here, tmp_path))
     assert after == before
 
