@@ -7,6 +7,7 @@ the trials themselves, so that a report says no more than they do.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ from ruleout.model import (
     arguments,
 )
 from ruleout.report import words
+
+LUCK = 0.05
+"""With a greater chance that a clean run was luck, nothing is called proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +58,27 @@ def whole(case: Case, trial: Trial) -> Configuration:
 
 
 def pairs(case: Case, verdict: Verdict) -> list[Pair]:
-    """All failing trials with all clean ones; those in which a factor was not as asked for prove nothing about it."""
+    """Each configuration that failed with each that never did.
+
+    Those in which a factor was not as asked for prove nothing about it.
+    """
+    failing = _first(case, telling(verdict, OutcomeKind.REPRODUCED))
+    clean = _first(case, telling(verdict, OutcomeKind.CLEAN))
     found = []
-    for fails in telling(verdict, OutcomeKind.REPRODUCED):
-        for passes in telling(verdict, OutcomeKind.CLEAN):
-            differ = tuple(whole(case, fails).difference(whole(case, passes)))
-            replaced = {n for t in (fails, passes) if t.outcome for n in t.outcome.effective}
-            if differ and not replaced & set(differ):
-                found.append(Pair(fails, passes, differ))
+    for (fails, not_as_asked), trial in failing.items():
+        for (passes, nor_here), other in clean.items():
+            differ = tuple(fails.difference(passes))
+            if differ and (passes, nor_here) not in failing and not (not_as_asked | nor_here) & set(differ):
+                found.append(Pair(trial, other, differ))
+    return found
+
+
+def _first(case: Case, trials: Sequence[Trial]) -> dict[tuple[Configuration, frozenset[str]], Trial]:
+    """The first trial of each configuration, and of what was not in effect as it was asked for."""
+    found: dict[tuple[Configuration, frozenset[str]], Trial] = {}
+    for trial in trials:
+        replaced = frozenset(trial.outcome.effective if trial.outcome else ())
+        found.setdefault((whole(case, trial), replaced), trial)
     return found
 
 
@@ -70,15 +87,22 @@ def nearest(case: Case, verdict: Verdict) -> list[Pair]:
 
     Of equals that of the failing deployment itself comes first, then the one whose clean side ran most often.
     """
-    runs = [whole(case, t) for t in telling(verdict, OutcomeKind.CLEAN)]
+    runs = Counter(whole(case, t) for t in telling(verdict, OutcomeKind.CLEAN))
 
     def distance(pair: Pair) -> tuple[int, bool, int, int, int]:
         as_it_is = whole(case, pair.fails) == case.baseline
-        return len(pair.factors), not as_it_is, -runs.count(whole(case, pair.passes)), pair.passes.id, pair.fails.id
+        return len(pair.factors), not as_it_is, -runs[whole(case, pair.passes)], pair.passes.id, pair.fails.id
 
     found = sorted(pairs(case, verdict), key=distance)
     least = {pair.factors: pair for pair in reversed(found) if len(pair.factors) == len(found[0].factors)}
     return sorted(least.values(), key=distance)
+
+
+def luck(case: Case, verdict: Verdict, pair: Pair) -> float:
+    """The chance that the clean side of a pair was clean by luck alone, by how often its other side failed."""
+    shown, of = launches(case, verdict, pair.fails.configuration)
+    _, clean = launches(case, verdict, pair.passes.configuration)
+    return float((1 - shown / of) ** clean) if of else 1.0
 
 
 def launches(case: Case, verdict: Verdict, trial: Configuration) -> tuple[int, int]:
@@ -96,7 +120,7 @@ def typed(case: Case, configuration: Configuration) -> tuple[dict[str, str], tup
     command, env = case.command, dict(case.env)
     for factor in case.factors:
         level = configuration.get(factor.name, factor.baseline)
-        if level == factor.baseline:
+        if level == factor.baseline and _names(command, env, factor):
             continue
         if factor.mechanism is Mechanism.FLAG:
             left = arguments.without(command, factor.target, _valued(factor))
@@ -108,6 +132,11 @@ def typed(case: Case, configuration: Configuration) -> tuple[dict[str, str], tup
             if level != UNSET:
                 env[factor.target] = level
     return env, short(command)
+
+
+def _names(command: Sequence[str], env: Mapping[str, str], factor: Factor) -> bool:
+    """Whether a command says what a factor sets by itself; a level that it does not say is added when it is run."""
+    return factor.target in env or any(token.partition("=")[0] == factor.target for token in command)
 
 
 def short(command: Sequence[str]) -> tuple[str, ...]:
@@ -134,26 +163,28 @@ def parts(case: Case, verdict: Verdict) -> list[Part]:
         return []
     by_target = {f.target: f for f in case.factors if f.mechanism in (Mechanism.FLAG, Mechanism.ENV)}
     minimal = verdict.minimal
-    told = []
-    for name, text in _written(case):
+    found, told = pairs(case, verdict), []
+    for name, text in _written(*typed(case, case.baseline)):
         factor = by_target.get(name)
         if minimal is not None and minimal.complete and name in minimal.needed:
             known = "needed: taken off by itself, the failure does not show"
         elif minimal is not None and name in minimal.dropped:
             known = f"not needed: it fails without it ({words.trials((minimal.trial,))})" if minimal.trial else ""
         else:
-            known = _of_factor(case, verdict, factor) if factor else ""
+            known = _of_factor(case, verdict, factor, found) if factor else ""
         told.append(Part(text, known or "unproven: it was in every trial"))
     return told
 
 
-def _of_factor(case: Case, verdict: Verdict, factor: Factor) -> str:
+def _of_factor(case: Case, verdict: Verdict, factor: Factor, found: Sequence[Pair]) -> str:
     name = factor.name
-    alone = (pair for pair in pairs(case, verdict) if pair.factors == (name,))
-    proof = next((pair for pair in alone if _at_baseline(case, pair.fails, factor)), None)
-    if proof is not None:
+    proofs = [p for p in found if p.factors == (name,) and _at_baseline(case, p.fails, factor)]
+    if proofs:
+        proof = min(proofs, key=lambda pair: luck(case, verdict, pair))
         other = _with(factor, whole(case, proof.passes)[name])
-        return f"needed: {other}, clean (trial {proof.passes.id}, against trial {proof.fails.id})"
+        what = f"{other}, clean (trial {proof.passes.id}, against trial {proof.fails.id})"
+        chance = luck(case, verdict, proof)
+        return f"needed: {what}" if chance < LUCK else f"unproven: {what}, which {chance:.0%} of such runs are by luck"
     if any(carrier.factor == name for cause in verdict.causes for carrier in cause):
         return "unproven, though it is part of the likeliest cause"
     failing = telling(verdict, OutcomeKind.REPRODUCED)
@@ -188,10 +219,10 @@ def lines(env: Mapping[str, str], command: Sequence[str]) -> list[str]:
     ]
 
 
-def _written(case: Case) -> Iterator[tuple[str, str]]:
+def _written(env: Mapping[str, str], command: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The variables and flags of a command: the name of each, and how it is typed with its value."""
-    yield from ((name, f"{name}={shlex.quote(value)}") for name, value in case.env.items())
-    yield from _flags(case.command)
+    yield from ((name, f"{name}={shlex.quote(value)}") for name, value in env.items())
+    yield from _flags(command)
 
 
 def _flags(command: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -67,7 +67,7 @@ def test_any_verdict_has_all_headings_and_no_section_is_empty(project: str, verd
 def test_each_report_has_all_that_a_maintainer_needs(project: str) -> None:
     text = body(project, MATERIAL)
     for needed in (
-        "NCCL_P2P_LEVEL=SYS python3 -m sglang.launch_server --tp 8",
+        "NCCL_P2P_LEVEL=SYS python3 -m sglang.launch_server --tp 8 --kv-cache-dtype auto",
         "- `--tp 8`: unproven: it was in every trial",
         "curl -sS -X POST http://127.0.0.1:30000/v1/completions",
         "line 812 of the log (lines 810 to 813)",
@@ -107,6 +107,30 @@ def test_a_level_that_was_not_in_effect_proves_nothing() -> None:
     moved = trial(2, replace(CLEAN, effective={"kv_cache_dtype": "fp8_e4m3"}), kv_cache_dtype="bf16")
     verdict = replace(ISOLATED, trials=(trial(1, REPRODUCED), moved))
     assert "needed: with" not in body("sglang", replace(MATERIAL, case=case, verdict=verdict))
+
+
+def test_what_shows_only_sometimes_is_not_proven_by_one_clean_run() -> None:
+    case = replace(CASE, command=(*CASE.command, "--kv-cache-dtype", "auto"))
+    sometimes = (trial(1, REPRODUCED), *(trial(n, CLEAN) for n in (2, 3)))
+    once = replace(ISOLATED, trials=(*sometimes, trial(4, CLEAN, kv_cache_dtype="bf16")))
+    text = body("sglang", replace(MATERIAL, case=case, verdict=once))
+    assert "`--kv-cache-dtype auto`: unproven: with --kv-cache-dtype bf16, clean" in text
+    assert "which 67% of such runs are by luck" in text
+    often = replace(once, trials=(*once.trials, *(trial(n, CLEAN, kv_cache_dtype="bf16") for n in range(5, 14))))
+    text = body("sglang", replace(MATERIAL, case=case, verdict=often))
+    assert "`--kv-cache-dtype auto`: needed" in text
+    assert "`+` failed in 0 of 10 launches" in text
+
+
+def test_a_configuration_that_failed_once_is_no_passing_neighbour() -> None:
+    both = (trial(1, REPRODUCED), trial(2, CLEAN, kv_cache_dtype="bf16"), trial(3, REPRODUCED, kv_cache_dtype="bf16"))
+    text = body("sglang", replace(MATERIAL, verdict=replace(ISOLATED, trials=both)))
+    assert "there is no passing neighbour" in text
+
+
+def test_a_level_that_the_command_does_not_say_is_on_it_as_it_is_when_it_runs() -> None:
+    env = "NCCL_P2P_LEVEL=SYS python3 -m sglang.launch_server --tp 8 --kv-cache-dtype auto\n"
+    assert env in body("sglang", MATERIAL)
 
 
 def test_the_smallest_command_says_which_of_its_flags_are_proven() -> None:
