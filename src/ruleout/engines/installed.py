@@ -36,8 +36,10 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "sglang": ("-m", "sglang.check_env"),
     # https://huggingface.co/docs/transformers/main/en/contributing, "Submitting a bug-related issue"
     "transformers": ("{beside}/transformers", "env"),
+    # https://github.com/flashinfer-ai/flashinfer/pull/4007
+    "flashinfer": ("-m", "flashinfer.collect_env"),
 }
-"""By engine, what its makers ask people to attach to a bug report; `{beside}`: the folder of the interpreter."""
+"""By project, what its makers ask people to attach to a bug report; `{beside}`: the folder of the interpreter."""
 _PYTHON = re.compile(r"(?:^|/)python(?:\d+(?:\.\d+)?t?)?$")
 _QUESTION = "import json, sys; print(json.dumps([sys.version.split()[0], sys.path]))"
 
@@ -49,7 +51,8 @@ class Described:
     Attributes:
         python: the interpreter's path, by which it is known.
         facts: versions by the names of packages, and what is known of the hardware.
-        report: the engine's own report; empty where it has none or did not give it.
+        report: the own reports of the engine and of flashinfer, each behind `$ ` and its command; empty where there is
+            none.
     """
 
     python: str
@@ -89,7 +92,15 @@ def described(engine: str, python: str, env: Mapping[str, str], cwd: str | None 
     facts = {"python": str(version), **_packages([str(folder) for folder in folders if folder])}
     with contextlib.suppress(OSError):
         facts.update(_hardware())
-    return Described(python, facts, _own_report(engine, python, env, cwd))
+    projects = (engine, "flashinfer") if "flashinfer-python" in facts else (engine,)
+    reports = [(own_script(name), _own_report(name, python, env, cwd)) for name in projects]
+    return Described(python, facts, "\n".join(f"$ {command}\n{text}" for command, text in reports if text))
+
+
+def own_script(project: str) -> str:
+    """The command that prints a project's own report, as its makers write it; empty where it has none."""
+    words = _OWN.get(project, ())
+    return " ".join(words).replace("{beside}/", "") if words[:1] != ("-m",) else f"python {' '.join(words)}"
 
 
 def packages_of(found: Recognised, env: Mapping[str, str], cwd: str | None = None) -> Mapping[str, str]:

@@ -54,6 +54,8 @@ class Journal:
     """It was begun with a command alone: the factors are chosen once the baseline has failed."""
     chosen: bool = False
     """They were chosen."""
+    imported: bool = False
+    """It came from an archive: its commands hold placeholders, and nobody here has read them."""
     installations: tuple[Installation, ...] = ()
     open: dict[int, _Planned] = field(default_factory=dict)
     _trials: dict[int, Trial] = field(default_factory=dict)
@@ -205,6 +207,8 @@ class Journal:
         if kind == "case":
             self.cwd = self.cwd or body.get("cwd")
             self.bare = self.bare or bool(body.get("bare"))
+        elif kind == "imported":
+            self.imported = True
         elif kind == "chosen":
             self.chosen = True
         elif kind == "verdict":

@@ -68,6 +68,11 @@ def investigate(
         keep_references(case, folder)
         write_whole(folder.case, text)
         journal = Journal.read(store)
+        if journal.imported:
+            raise UsageError(
+                f"{folder.path}: it was imported; its command has placeholders in it and may be anybody's",
+                "Read its case.yaml, write your own from it, and start that under another name.",
+            )
         if not journal.begun_before and (folder.path / "trials").exists():
             raise UsageError(
                 f"{folder.path}: there are trials, but the database that knows of them is empty",

@@ -63,12 +63,18 @@ class Store:
             self._unlock()
             raise _told(problem, self.path) from None
 
-    def append(self, kind: str, trial: int | None = None, body: dict[str, Any] | None = None) -> None:
-        """Add an event; it is on the disk when this returns. Raises MissingError when there is no room."""
+    def append(
+        self, kind: str, trial: int | None = None, body: dict[str, Any] | None = None, wall: float | None = None
+    ) -> None:
+        """Add an event; it is on the disk when this returns. Raises MissingError when there is no room.
+
+        Args:
+            wall: when it happened, if that is not now.
+        """
         try:
             self._db.execute(
                 "INSERT INTO events (wall, kind, trial, body) VALUES (?, ?, ?, ?)",
-                (time.time(), kind, trial, json.dumps(body or {}, ensure_ascii=False)),
+                (time.time() if wall is None else wall, kind, trial, json.dumps(body or {}, ensure_ascii=False)),
             )
         except sqlite3.DatabaseError as problem:
             raise _told(problem, self.path) from None

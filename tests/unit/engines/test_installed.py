@@ -47,7 +47,7 @@ def test_versions_are_read_from_the_metadata_of_its_packages(prefix: Path) -> No
     assert {name: found.facts.get(name) for name in wanted} == wanted
     assert "unheard-of" not in found.facts
     assert found.facts["system"].startswith("Linux ")
-    assert found.report == "report of sglang.check_env\n"
+    assert found.report == "$ python -m sglang.check_env\nreport of sglang.check_env\n"
 
 
 def test_packages_of_a_command_are_read_without_running_anything(prefix: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ruleout.interfaces.cli.behind import BeforeCommand, behind
+from ruleout.interfaces.cli.junit import junit_option, write_verdict
 from ruleout.interfaces.cli.opening import Asked, write_new
 from ruleout.interfaces.cli.options import folder_option as folder_option
 from ruleout.interfaces.cli.options import json_option as json_option
@@ -90,6 +91,7 @@ class Duration(click.ParamType[float]):
     help="With -- COMMAND: judge its answers by those that `ruleout probe --save` kept.",
 )
 @folder_option
+@junit_option
 @json_option
 @click.pass_context
 def investigate(
@@ -106,6 +108,7 @@ def investigate(
     notes: tuple[str, ...],
     reference: Path | None,
     chosen: Path | None,
+    junit_file: Path | None,
     as_json: bool,
 ) -> int:
     """Run the failing deployment of CASE.yaml, or that of COMMAND, under controlled changes until one cause is left.
@@ -145,6 +148,7 @@ def investigate(
         explain=explain,
         bare=opened.bare,
         notes=told,
+        junit_file=junit_file,
     )
 
 
@@ -161,6 +165,7 @@ def conduct(
     explain: bool = False,
     bare: bool = False,
     notes: Sequence[Notes] = (),
+    junit_file: Path | None = None,
 ) -> int:
     """Run an investigation and tell its verdict; the exit status."""
     console = progress_console()
@@ -181,6 +186,8 @@ def conduct(
             notes=notes,
         )
         case = progress.case  # with the factors that were chosen on the way
+    if junit_file is not None:
+        write_verdict(junit_file, case, verdict)
     tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
 

@@ -15,7 +15,7 @@ from ruleout.interfaces.cli.verbs import Verbs
 from ruleout.model.errors import RuleoutError
 
 EXIT_DEFECT, EXIT_INTERRUPTED = 3, 130
-_READING = frozenset({"diagnose", "audit", "rules", "status", "findings", "report"})
+_READING = frozenset({"diagnose", "audit", "rules", "status", "findings", "report", "issue", "export", "import"})
 """Verbs that only read what is there."""
 AS_ORACLE = {2: 129}
 """`check` exits 128 and more without a result; 128 + 2 would read as interrupted."""

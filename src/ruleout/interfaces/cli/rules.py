@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.rules_new import new
 from ruleout.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ SCHEMA = "ruleout.rules/1"
 @click.group()
 def rules() -> None:
     """The catalogue of known failures that `diagnose` consults."""
+
+
+rules.add_command(new)
 
 
 @rules.command("list")

@@ -19,9 +19,14 @@ VERBS = {
     "mark": "ruleout.interfaces.cli.mark",
     "findings": "ruleout.interfaces.cli.findings",
     "report": "ruleout.interfaces.cli.report",
+    "issue": "ruleout.interfaces.cli.issue",
+    "export": "ruleout.interfaces.cli.export",
+    "import": "ruleout.interfaces.cli.importing",
     "lab": "ruleout.interfaces.cli.lab",
 }
 """Each verb's module, which has the command under the verb's name."""
+_NAMES = {"import": "import_"}
+"""Where that is one of Python's own words."""
 
 
 class Verbs(click.Group):
@@ -35,5 +40,5 @@ class Verbs(click.Group):
         """A verb, imported now; None when there is none of that name."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)
+        command: click.Command = getattr(import_module(VERBS[cmd_name]), _NAMES.get(cmd_name, cmd_name))
         return command
