@@ -514,7 +514,7 @@ class Call:
         self.step = tracer.next_step(self.phase)
         self.hit = False  # a bad number was found, and what follows from it tells nothing new
         self.suspect: Optional[Json] = None  # the birth of the first NaN; until one, that of the first infinity
-        self.recent: deque[Any] = deque(maxlen=RECENT)
+        self.recent: deque[Any] = deque(maxlen=RECENT)  # outputs that were finite when they were returned
         self.usual = seen.on_cpu and not tracer.recording  # the shortest way will do: one sum, at once
         self.sums: list[tuple[Seen, Any]] = []
         self.operations: Any = None
@@ -545,9 +545,12 @@ class Call:
             if tensor is None or tensor.numel() == 0:
                 continue
             if tensor.is_cpu or self.operations is not None:
-                if not self.hit and not is_finite(tensor):
+                if self.hit:
+                    continue
+                if is_finite(tensor):
+                    self.recent.append(tensor)
+                else:
                     self.caught(tensor, seen, module, args, kwargs, out)
-                self.recent.append(tensor)
             elif not torch.cuda.is_current_stream_capturing():
                 wide = tensor if tensor.dtype.itemsize > 1 else tensor.float()
                 self.sums.append((seen, torch.sum(wide, dtype=torch.float32)))
@@ -601,7 +604,7 @@ class Call:
         """Whether a module got only good numbers, as far as they can still be told: some write into what they get."""
         for tensor in itertools.chain(tensors(args), tensors(kwargs)):
             looked = plain(tensor)
-            if looked is None or is_finite(looked) or any(each is tensor for each in self.recent):
+            if looked is None or is_finite(looked) or any(each is tensor for each in tensors(list(self.recent))):
                 continue
             if not Counts(self.read(looked)).maybe_meant:
                 return False
@@ -1378,6 +1381,7 @@ OUTSIDE = "read from memory that was bad before this call of the model: a cache,
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "CUDA_VISIBLE_DEVICES")
 SUM: Any = None  # torch.sum and torch.Tensor, once they are there
 TENSOR: Any = None
+UNUSUAL = (OFF,)  # in place of an output that is neither a tensor nor a tuple
 WRAPPER: Any = None  # the code of our `Module.__call__`, by which its frames are known
 
 
@@ -1410,15 +1414,20 @@ def watched(tracer: Tracer, plain_call: Callable[..., Any]) -> Callable[..., Any
             out = plain_call(module, *args, **kwargs)
         if current is OFF:
             return out
-        if current.usual and type(out) is TENSOR:
+        if current.usual:
             try:
-                value = SUM(out).item()
-                if value - value == 0:
+                total = 0.0
+                for part in (out,) if type(out) is TENSOR else out if type(out) is tuple else UNUSUAL:
+                    if type(part) is TENSOR:
+                        total += SUM(part).item()
+                    elif part is not None:
+                        total = math.nan
+                if total - total == 0:
                     known[id(module)].calls += 1
                     current.recent.append(out)
                     return out
             except Exception:
-                pass  # a tensor that has no sum, or a module that is new: the long way knows
+                pass  # what has no sum, or a module that is new: the long way knows
         try:
             current.output(module, args, kwargs, out)
         except Exception as trouble:
