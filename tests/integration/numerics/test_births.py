@@ -95,6 +95,38 @@ def test_a_division_between_two_children_belongs_to_the_module_that_calls_them(t
     assert "bad numbers again" in done.stdout
 
 
+def test_a_child_that_only_hands_on_what_it_got_is_not_blamed(tracing: Tracing) -> None:
+    program = """
+    model = Model()
+    model.layers[1].keep = nn.Identity()
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(self.keep(x / (x * 0)))))
+    replace(model.layers[1], forward)
+    ask(model)
+    """
+    traced = tracing.run(MODEL + textwrap.dedent(program))
+    assert [module for module, _ in births(traced)] == ["layers.1"]
+    assert operations(traced) == [("layers.1", "aten.div.Tensor")]
+
+
+def test_a_module_that_changes_its_input_in_place_is_blamed_itself(tracing: Tracing) -> None:
+    program = """
+    model = Model()
+    def norm(self, x, residual):
+        residual.add_(x)
+        x.copy_(residual / (residual * 0))
+        return x, residual
+    def forward(self, x):
+        return self.norm(self.up(x)[..., :8].clone(), self.first(x))[0]
+    model.layers[1].norm, model.layers[1].first = nn.Identity(), nn.Linear(8, 8)
+    replace(model.layers[1].norm, norm)
+    replace(model.layers[1], forward)
+    ask(model)
+    """
+    traced = tracing.run(MODEL + textwrap.dedent(program))
+    assert operations(traced) == [("layers.1.norm", "aten.div.Tensor")]
+
+
 def test_a_weight_that_brought_it_along_is_named_and_no_operation_is(tracing: Tracing) -> None:
     traced = tracing.run(MODEL + "model = Model(); model.layers[2].up.weight[3, 1] = float('nan'); ask(model, 3)")
     (weight,) = traced.only.weights
