@@ -48,7 +48,7 @@ def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: P
 
 
 def test_many_styles_are_there() -> None:
-    assert len(STYLES) >= 31
+    assert len(STYLES) >= 34
 
 
 @pytest.mark.parametrize(
