@@ -7,11 +7,10 @@ another one, and a line may be a megabyte long; all of that is content here, and
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from ruleout.model import Case, Trial, Verdict
+from ruleout.model.inert import inert
 from ruleout.model.redaction import Redactor
 
 LONGEST = 2000
@@ -19,24 +18,11 @@ LONGEST = 2000
 LEARNT = 20_000
 """Characters of a text in which secrets are looked for beforehand."""
 LEFT_OUT = "<left out: part of a secret>"
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
-_ACTING = re.compile(r"[^\x20-\x7e]")
 
 
-def inert(text: str, longest: int = LONGEST) -> str:
-    """The text as characters that are only read. Lines and tabs stay; a mark where it goes on."""
-    if len(text) > longest:
-        text = f"{text[:longest]}…"
-    if text.isascii() and text.isprintable():
-        return text
-    return _ACTING.sub(_read, _ANSI.sub("", text))
-
-
-def _read(found: re.Match[str]) -> str:
-    character = found[0]
-    if character in "\n\t" or character.isprintable():
-        return character
-    return " " if unicodedata.category(character) == "Zs" else "\N{MIDDLE DOT}"
+def readable(text: str, longest: int = LONGEST) -> str:
+    """The text as characters that are only read, with a mark where it goes on."""
+    return inert(f"{text[:longest]}…" if len(text) > longest else text)
 
 
 class Safe:
@@ -61,12 +47,12 @@ class Safe:
         if len(text) < 6 and text.isascii() and text.isprintable():
             return text
         if text not in self._known:
-            self._known[text] = self._redact(inert(text))
+            self._known[text] = self._redact(readable(text))
         return self._known[text]
 
     def lines(self, text: str) -> str:
         """A text of many lines, of which only each by itself may not be too long."""
-        return self._redact("\n".join(map(inert, text.split("\n"))))
+        return self._redact("\n".join(readable(line).replace("\n", " ") for line in text.split("\n")))
 
     def block(self, lines: Sequence[str]) -> list[str]:
         """Lines that belong together, each in its place: a key may go over several of them."""
