@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ruleout.investigation.folder import TRACES, Folder
-from ruleout.investigation.tracing_step import FILE, is_trace
+from ruleout.investigation.tracing.step import FILE, is_trace
 from ruleout.model import Trial
 from ruleout.model.course import BirthPlace
 from ruleout.model.traced import Birth
