@@ -29,6 +29,7 @@ SCHEMA = "ruleout.export/1"
 ABOUT, CASE, EVENTS = "export.json", "case.yaml", "events.jsonl"
 NAME = re.compile(
     r"case\.yaml|events\.jsonl|export\.json|environments/\d{1,6}\.txt|references/\w[\w.-]{0,99}"
+    r"|traces/\w[\w.-]{0,99}/trace\.json"
     r"|trials/\d{4,9}(?:/\w[\w.+=@-]{0,99}){1,4}"
 )
 """All names of files in an archive."""
@@ -87,8 +88,11 @@ class _Export:
         self._text(EVENTS, "".join(_line(self._event(event)) for event in events))
         for path in sorted(self.folder.path.rglob("*")):
             name = path.relative_to(self.folder.path).as_posix()
-            if name.partition("/")[0] in ("environments", "references", "trials") and not path.is_dir():
+            room = name.partition("/")[0]
+            if room in ("environments", "references", "trials") and not path.is_dir():
                 self._file(name, path)
+            elif room == "traces" and path.name == "trace.json":
+                self._file(name, path)  # what a trace came to; the numbers that it recorded are too many to travel
         about = {"schema": SCHEMA, "ruleout": __version__, "name": self.folder.path.name, "files": self.files}
         self._text(ABOUT, json.dumps(about, indent=1) + "\n")
         return Exported(self.files, in_order(self.counts), tuple(self.left_out))

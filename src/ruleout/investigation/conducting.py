@@ -27,8 +27,8 @@ from ruleout.investigation.reducing import without as taken_off
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.settings import read_settings, replaced, resolved
 from ruleout.investigation.timing import time_limit
-from ruleout.investigation.tracing_launch import Tracer
-from ruleout.investigation.tracing_step import is_trace, traced
+from ruleout.investigation.tracing.launch import Tracer
+from ruleout.investigation.tracing.step import is_trace, traced
 from ruleout.model import Case, Configuration, MissingError, Observation, Trial
 from ruleout.reasoning import Assessment
 from ruleout.runners.base import Event, Runner

@@ -6,17 +6,16 @@ difference to the agent's clock is how long after the launch the first line came
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from ruleout.engines import engine_named
+from ruleout.investigation.birthplace import birthplace
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.journal import Journal
 from ruleout.investigation.run import LOG, stage_patterns
 from ruleout.model import Case, Evidence, OutcomeKind, Stage, Trial, Verdict
-from ruleout.model.course import BirthPlace, Course, Excerpt, Lap
+from ruleout.model.course import Course, Excerpt, Lap
 from ruleout.reading import read_log
 from ruleout.reading.lines import chunks
 from ruleout.reading.times import seconds
@@ -32,7 +31,6 @@ TIMED = 200
 """Of how many trials the stages are looked up."""
 LARGEST_LOG = 256 << 20
 """Bytes of a log beyond which it is not read again for the time of its stages."""
-TRACE = "ruleout.trace/1"
 _QUARTER = 900.0
 _SIMULATED = 0.05
 """By which share the clock and the minutes that a command reported may differ."""
@@ -45,7 +43,7 @@ def course(case: Case, folder: Folder, journal: Journal, verdict: Verdict) -> Co
         journal.beliefs,
         {number: found for number, found in timed.items() if found},
         tuple(_excerpts(folder, _evidence(verdict))),
-        _birth(folder),
+        birthplace(folder, verdict.trials),
     )
 
 
@@ -109,30 +107,6 @@ def _shown(data: bytes) -> str:
     """A line for people: of a progress bar its last state; a mark where it goes on."""
     text = data[: 8 * LONGEST].decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
     return text if len(text) <= LONGEST and len(data) <= 8 * LONGEST else f"{text[:LONGEST]}…"
-
-
-# -- the trace ---------------------------------------------------------------------------------------------------
-
-
-def _birth(folder: Folder) -> BirthPlace | None:
-    """What the last trace of it (`ruleout.trace/1`) says of the first bad number; None without one that names it."""
-    for path in sorted(folder.path.glob("traces/*/trace.json"), reverse=True):
-        with suppress(OSError, ValueError, AttributeError):
-            document = json.loads(path.read_text(encoding="utf-8"))
-            born = document.get("born")
-            if document.get("schema") != TRACE or not born:
-                continue
-            told = [str(born.get("phase") or "")] if born.get("phase") != "unknown" else []
-            told += [f"{name} {born[name]}" for name in ("step", "rank") if born.get(name) is not None]
-            return BirthPlace(
-                str(born.get("module") or ""),
-                str(born.get("class") or ""),
-                str(born.get("operation") or ""),
-                ", ".join(filter(None, told)),
-                str(document.get("told") or ""),
-                str(path.relative_to(folder.path)),
-            )
-    return None
 
 
 # -- stages ------------------------------------------------------------------------------------------------------

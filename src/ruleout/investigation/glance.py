@@ -68,7 +68,7 @@ def glance(folder: Folder, shown: int) -> Glance | None:
     Raises UsageError when there is none, or when it is damaged.
     """
     with Store(folder.path, writing=False) as store:
-        judged = list(store.parts(("finished", "marked"), "$.outcome.kind", "$.minutes"))
+        judged = list(store.parts(("finished", "marked"), "$.outcome.kind", "$.minutes", "$.outcome.effective"))
         if len(judged) <= MANY:
             return None
         try:
@@ -82,12 +82,12 @@ def glance(folder: Folder, shown: int) -> Glance | None:
 
 def _glance(folder: Folder, store: Store, judged: list[tuple[Any, ...]], shown: int) -> Glance | None:
     case = _case(folder)
-    kinds = {trial: OutcomeKind(outcome) for _, trial, outcome, _ in judged}
-    minutes = sum(minutes or 0.0 for *_, minutes in judged)
+    kinds = {trial: OutcomeKind(outcome) for _, trial, outcome, *_ in judged}
+    minutes = sum(minutes or 0.0 for *_, minutes, _ in judged)
     numbers = sorted(kinds)
     watched = {t for _, t in store.parts(("planned",), given="$.instruments") if t in kinds}
     first = next((t for t in numbers if kinds[t] is OutcomeKind.REPRODUCED and t not in watched), 0)
-    replaced = [t for _, t in store.parts(("finished",), given="$.outcome.effective")]
+    replaced = [trial for _, trial, *_, effective in judged if effective not in (None, "{}")]
     verdict = _verdict(store, max(number for number, *_ in judged))
     concluded = verdict is not None
     if verdict is None:

@@ -29,7 +29,7 @@ from ruleout.investigation.settings import read_settings, replaced
 from ruleout.investigation.showing import shows, workloads
 from ruleout.investigation.surroundings import Surroundings
 from ruleout.investigation.suspecting import explained, suspicion, to_test
-from ruleout.investigation.tracing_step import TRACED, is_trace, trace_step
+from ruleout.investigation.tracing.step import TRACED, is_trace, trace_step
 from ruleout.model import (
     Budget,
     Case,

@@ -46,7 +46,7 @@ KEPT_BYTES = 64 << 20  # of the arguments of one operation; more are not kept
 CHUNK = 1 << 22  # elements that are looked at together where a copy of them has to be made
 COVERAGE_S, COVERAGE_MOST_S = 0.25, 60.0  # between two records of coverage: doubles from the first to the second
 RECENT = 8  # outputs that are remembered, to tell apart who changed one in place
-MASK_VALUE = -1e4  # what people add to hide a position is at most this, and no activation's business
+HIDES = -1e9  # a number as low as this, or as half of the lowest of its dtype, hides a position: no activation is so
 FRAMES = 8  # of the caller's stack, the innermost
 
 
@@ -160,6 +160,7 @@ def start() -> None:
     awaited = {
         "torch.nn.modules.module": TRACER.torch_arrived,
         "torch._dynamo.eval_frame": TRACER.compiler_arrived,
+        "torch.cuda.graphs": TRACER.graphs_arrived,
         "safetensors": TRACER.safetensors_arrived,
     }
     sys.meta_path.insert(0, Door(awaited))
@@ -665,7 +666,7 @@ class Call:
             if not math.isfinite(totals.sum().item()):
                 bad += [(n, v) for n, v in zip(numbers, totals.tolist()) if not math.isfinite(v)]
         sums, self.sums = self.sums, []
-        first = next((n for n, value in bad if value != value), bad[0][0] if bad else None)
+        first = next((n for n, value in sorted(bad) if value != -math.inf), bad[0][0] if bad else None)
         if first is not None:
             seen, value = sums[first][0], dict(bad)[first]
             word = "nan" if value != value else "inf"
@@ -694,9 +695,10 @@ class Origin:
 class Traits:
     """What an operation does to memory, by its schema and its name."""
 
-    __slots__ = ("collective", "empty", "name", "overwrites", "view", "written")
+    __slots__ = ("collective", "empty", "masks", "name", "overwrites", "view", "written")
 
     EMPTY = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted", "resize_")
+    MASKS = ("add", "sub", "rsub", "mul", "_to_copy", "copy", "where", "scaled_dot_product_attention")
     OVERWRITES = ("fill_", "copy_", "zero_", "normal_", "uniform_", "random_", "exponential_", "bernoulli_", "set_")
 
     def __init__(self, func: Any) -> None:
@@ -714,8 +716,8 @@ class Traits:
             if each.alias_info is not None and each.alias_info.is_write
         ]
         self.view = not self.written and any(each.alias_info is not None for each in returns)
-        # An operation that ends in _ changes what is there; any other only puts its result into the memory it is given.
         self.overwrites = space == "aten" and short in self.OVERWRITES
+        self.masks = short.rstrip("_") in self.MASKS
 
 
 class Operations:
@@ -798,6 +800,7 @@ class Operations:
         sources = [self.known(each, traits) for each in inputs if id(each) not in written and not is_finite(each)]
         if not traits.overwrites:
             changed = [self.known(each, traits) for each, good, _ in before if not good]
+            # What ends in _ changes what is there; anything else only puts its result into the memory it is given.
             in_place = traits.name.partition(".")[2].partition(".")[0].endswith("_")
             sources += [each for each in changed if in_place or each.kind != "empty"]
         bringing = [each for each in sources if each.kind != "meant"]
@@ -808,9 +811,8 @@ class Operations:
                 return sources[0]
             return self.birth(traits, counts, bad, args, kwargs, before, "from infinities that were meant until here")
         explicit = [each for each in scalars((args, kwargs)) if not math.isfinite(each)]
-        if not counts.nan and (
-            explicit or (counts.maybe_meant and any(_lowest(each) <= MASK_VALUE for each in inputs))
-        ):
+        masked = counts.maybe_meant and traits.masks and any(map(_hides, inputs))
+        if not counts.nan and (explicit or masked):
             return Origin("meant", next(self.numbers))
         return self.birth(traits, counts, bad, args, kwargs, before, "from a NaN in the code" if explicit else "")
 
@@ -908,9 +910,10 @@ def _copied(tensor: Any) -> Any:
     return tensor.detach().clone() if tensor.numel() * tensor.element_size() <= KEPT_BYTES else None
 
 
-def _lowest(tensor: Any) -> float:
-    """The least finite number of a tensor that is finite; that of a mask is very low."""
-    return float(min((float(chunk.min()) for chunk in chunks(tensor) if chunk.numel()), default=0.0))
+def _hides(tensor: Any) -> bool:
+    """Whether a finite tensor holds numbers as low as people take to hide a position, and nothing else is."""
+    low = max(torch.finfo(tensor.dtype).min / 2, HIDES)
+    return any(bool((chunk <= low).any()) for chunk in chunks(tensor))
 
 
 def scalars(value: Any) -> Iterator[float]:
@@ -1076,6 +1079,7 @@ class Tracer:
         self.armed_since = 0.0
         self.tainted = False  # bad numbers were seen, and caches may hold them until a clean prefill
         self.told: set[Any] = set()
+        self.bad_tensors: set[Any] = set()  # of checkpoints
         self.meant: set[str] = set()  # modules whose infinities somebody wrote on purpose
         self.doubted: Optional[str] = None  # a module with infinities of which that is not known yet
         self.steps: dict[str, int] = {}
@@ -1248,6 +1252,7 @@ class Tracer:
         size = sum(1 for _ in module.modules())
         self.records.write("model", root=seen.path, **{"class": seen.class_}, modules=size, parameters=count)
         self.names.note_weights(module)
+        self.find_compiled(module)
         looked = 0
         for part in module.modules():
             for name, weight, buffer in own_weights(part):
@@ -1259,13 +1264,27 @@ class Tracer:
 
     def may_arm(self, module: Any) -> bool:
         """Not where the compiler has a hand in it: a dispatch mode would make it compile again, or fail."""
+        self.find_compiled(module)
+        if self.compiled:
+            self.skip("operations of a compiled model")
+        return not self.compiled
+
+    def find_compiled(self, module: Any) -> None:
+        """Notes the modules whose inside is compiled, so that only what they return is seen."""
         for part in module.modules():
             compiled = part._compiled_call_impl is not None or type(part).__name__ == "OptimizedModule"
             if compiled or getattr(part, "do_not_compile", True) is False:  # the last is vLLM's
                 self.compiled.add(self.names.of(part).path)
-        if self.compiled:
-            self.skip("operations of a compiled model")
-        return not self.compiled
+
+    def graphs_arrived(self, module: Any) -> None:
+        """A graph that is replayed calls no module: that it was is all there is to tell."""
+        replay = module.CUDAGraph.replay
+
+        def counted(graph: Any) -> Any:
+            self.graphs += 1
+            return replay(graph)
+
+        module.CUDAGraph.replay = counted
 
     # What is told
 
@@ -1282,9 +1301,8 @@ class Tracer:
         known = ("born", path)
         if self.tainted or known in self.told or len(self.told) >= BIRTHS or (doubtful and path in self.meant):
             return
-        if doubtful and not sure:
-            self.doubted = path
-        else:
+        self.doubted = path if doubtful and not sure else None
+        if self.doubted is None:
             self.told.add(known)
             self.records.write("born", **birth)
         if not birth.get("parameters"):
@@ -1330,8 +1348,9 @@ class Tracer:
     def read(self, tensor: Any, file: str, name: str) -> None:
         """A tensor was read from a checkpoint."""
         try:
-            if not self.here.call and len(self.told) < BIRTHS and (file, name) not in self.told and bad_weight(tensor):
-                self.told.add((file, name))
+            known = (file, name)
+            if len(self.bad_tensors) < WEIGHTS and known not in self.bad_tensors and bad_weight(tensor):
+                self.bad_tensors.add(known)
                 self.records.write("checkpoint", file=file, tensor=name, **stats(tensor, name))
         except Exception as trouble:
             self.records.error(trouble, "reading %s" % name)

@@ -1,38 +1,28 @@
-"""Text of others as a report may hold it: without secrets, and without what acts instead of being read.
+"""Text of others as a report may hold it: without what is private, and without what acts instead of being read.
 
+A page is sent and a screen is pasted, so both leave out all that leaves no machine: keys, addresses, names, prompts.
 An engine's log prints what a client sent. Escapes move a terminal's cursor, marks of direction make a line read as
 another one, and a line may be a megabyte long; all of that is content here, and none of it does anything.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ruleout.model import Case, Trial, Verdict
-from ruleout.model.redaction import SECRETS, Redactor
+from ruleout.model.inert import inert
+from ruleout.model.redaction import Redactor
 
 LONGEST = 2000
 """Characters of a text that a report shows."""
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_=>()])")
-_ACTING = re.compile(r"[^\x20-\x7e]")
+LEARNT = 20_000
+"""Characters of a text in which secrets are looked for beforehand."""
+LEFT_OUT = "<left out: part of a secret>"
 
 
-def inert(text: str, longest: int = LONGEST) -> str:
-    """The text as characters that are only read. Lines and tabs stay; a mark where it goes on."""
-    if len(text) > longest:
-        text = f"{text[:longest]}…"
-    if text.isascii() and text.isprintable():
-        return text
-    return _ACTING.sub(_read, _ANSI.sub("", text))
-
-
-def _read(found: re.Match[str]) -> str:
-    character = found[0]
-    if character in "\n\t" or character.isprintable():
-        return character
-    return " " if unicodedata.category(character) == "Zs" else "\N{MIDDLE DOT}"
+def readable(text: str, longest: int = LONGEST) -> str:
+    """The text as characters that are only read, with a mark where it goes on."""
+    return inert(f"{text[:longest]}…" if len(text) > longest else text)
 
 
 class Safe:
@@ -40,10 +30,10 @@ class Safe:
 
     def __init__(self, told: Iterable[str] = ()) -> None:
         """One that has learnt from what was told (a command line, an environment) which words are secret."""
-        self._redact = Redactor(SECRETS)
+        self._redact = Redactor()
         self._known: dict[str, str] = {}
         for text in told:
-            self._redact(text[:LONGEST])
+            self._redact(text[:LEARNT])
 
     @classmethod
     def of(cls, case: Case, verdict: Verdict, more: Iterable[str] = ()) -> Safe:
@@ -53,16 +43,23 @@ class Safe:
         return cls((" ".join(case.command), *environment, *dict.fromkeys(failures), *more))
 
     def __call__(self, text: str) -> str:
-        """The text without secrets, inert."""
+        """The text without what is private, inert."""
         if len(text) < 6 and text.isascii() and text.isprintable():
             return text
         if text not in self._known:
-            self._known[text] = self._redact(inert(text))
+            self._known[text] = self._redact(readable(text))
         return self._known[text]
 
     def lines(self, text: str) -> str:
         """A text of many lines, of which only each by itself may not be too long."""
-        return self._redact("\n".join(map(inert, text.split("\n"))))
+        return self._redact("\n".join(readable(line).replace("\n", " ") for line in text.split("\n")))
+
+    def block(self, lines: Sequence[str]) -> list[str]:
+        """Lines that belong together, each in its place: a key may go over several of them."""
+        whole = self.lines("\n".join(lines)).split("\n")
+        if len(whole) == len(lines):
+            return whole
+        return [line if line in whole else LEFT_OUT for line in map(self, lines)]
 
 
 def _failing(trial: Trial) -> tuple[str, ...]:

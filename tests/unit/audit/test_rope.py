@@ -16,6 +16,7 @@ from tests.support.rope_variants import CHANGES, GLM, changed
 from ruleout.audit import ModelFolder, audit
 from ruleout.audit.rope.checks import READERS
 from ruleout.audit.rope.comparing import compared
+from ruleout.audit.rope.fields import fits
 from ruleout.audit.rope.meaning import meant
 from ruleout.audit.rope.rotation import Head, rotation
 from ruleout.model.audit import Audit, Launch, RopeOutcome, Severity
@@ -283,3 +284,36 @@ def test_a_scaling_that_no_model_was_trained_with_is_told(
     found = audited(tmp_path, {**LLAMA, "rope_parameters": {**LLAMA3, **changes}})
     told = [one.severity for one in found.findings if one.id == "rope-scaling-absurd"]
     assert told == [Severity.WARNING] * absurd
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "blt"},
+        {"model_type": "moonshine", "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 0.9}},
+        {"model_type": "mistral4", "head_dim": 128, "qk_rope_head_dim": 64, "hidden_size": 4096,
+         "num_attention_heads": 32, "rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}},
+        {"model_type": "deepseek_v4", "head_dim": 512, "hidden_size": 4096, "num_attention_heads": 64,
+         "rope_parameters": {kind: {"rope_type": "default", "rope_theta": 1e4} for kind in ("main", "compress")}},
+    ],
+    ids=lambda config: str(config["model_type"]),
+)  # fmt: skip
+def test_what_a_model_does_in_a_way_of_its_own_is_not_known_and_no_error(
+    tmp_path: Path, config: dict[str, Any]
+) -> None:
+    found = audited(tmp_path, {"architectures": ["SomeForCausalLM"], **config})
+    assert set(outcomes(found).values()) <= {"unknown", "fails"}
+    assert not any(one.why.startswith(("KeyError", "RuntimeError")) for one in found.rope.values())
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "expected"),
+    [
+        ("per_loop", "Literal['per_loop','last_loop']", True),
+        ([0.0, {"__float__": "Infinity"}], "list[float]", True),
+        ([0.0, {"value": 1}], "list[float]", False),
+        (3.0, "int", False),
+    ],
+)
+def test_a_type_is_held_against_what_transformers_itself_writes(value: Any, annotation: str, expected: bool) -> None:
+    assert fits(value, annotation) is expected

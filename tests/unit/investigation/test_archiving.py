@@ -144,6 +144,17 @@ def test_links_and_what_is_no_text_stay_here_and_are_named(tmp_path: Path) -> No
     assert "core.bin" not in contents(tmp_path / "a.zip")
 
 
+def test_of_a_trace_what_it_came_to_travels(tmp_path: Path) -> None:
+    here = stored(tmp_path)
+    trace = here.path / "traces" / "0007"
+    trace.mkdir(parents=True)
+    (trace / "trace.json").write_text(json.dumps({"schema": "ruleout.trace/1", "born": None, "host": "wabe-node-7"}))
+    (trace / "records.jsonl").write_text('{"kind": "call"}\n')
+    other = there(here, tmp_path)
+    assert json.loads((other.path / "traces" / "0007" / "trace.json").read_text())["host"] == "<host-1>"
+    assert not (other.path / "traces" / "0007" / "records.jsonl").exists()
+
+
 def test_a_case_that_means_nothing_without_its_secrets_is_said_to_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+from tests.support.traced import DOWN, HELLO, born, operation, write
+
+from ruleout.investigation.birthplace import birthplace
 from ruleout.investigation.course import BEHIND, LONGEST, around, course, laps
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.journal import Journal
@@ -15,6 +19,7 @@ from ruleout.model import (
     Exposure,
     Failure,
     FailureClass,
+    Observation,
     Outcome,
     OutcomeKind,
     Stage,
@@ -23,6 +28,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.model.course import Belief, Lap
+from ruleout.numerics.starting import records_folder
 from ruleout.store import Store
 
 CASE = Case("c", "command", ("serve",), stages={Stage.WEIGHT_LOAD: "loading", Stage.DECODE: "decoding"})
@@ -100,8 +106,8 @@ def test_a_log_without_times_tells_no_stages_but_the_agent_when_it_was_ready(tmp
 def test_a_course_has_the_beliefs_the_evidence_and_the_last_trace(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     trial = made(folder)
-    born = {"module": "m.0", "class": "Mlp", "operation": "aten.div", "phase": "decode", "step": 1, "rank": None}
-    for number, document in ((1, born), (2, None)):
+    found_born = {"module": "m.0", "class": "Mlp", "operation": "aten.div", "phase": "decode", "step": 1, "rank": None}
+    for number, document in ((1, found_born), (2, None)):
         path = tmp_path / "traces" / f"{number:04d}" / "trace.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"schema": "ruleout.trace/1", "born": document, "told": "there"}))
@@ -133,3 +139,17 @@ def test_evidence_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
     verdict = Verdict(VerdictStatus.NARROWED, 0.5, trials=(trial,), failure=failure)
     with Store(folder.path, writing=True) as store:
         assert course(CASE, folder, Journal.read(store), verdict).excerpts == ()
+
+
+def test_a_trial_that_was_traced_shows_its_birth_where_no_other_trace_was_made(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    made(folder)
+    write(records_folder(folder.trial(1)), HELLO, born(), operation())
+    seen = (Observation("born in the division"),)
+    outcome = Outcome(OutcomeKind.REPRODUCED, Stage.DECODE, "it", observed=seen)
+    plain = Trial(1, Configuration(), "traced", outcome)
+    assert birthplace(folder, (plain,)) is None
+    found = birthplace(folder, (replace(plain, instruments=Configuration({"RULEOUT_TRACE_MODE": "watch"})),))
+    assert found is not None
+    assert (found.module, found.operation, found.told) == (DOWN, "aten.mm.default", "born in the division")
+    assert found.source == "trials/0001/evidence/trace.txt"

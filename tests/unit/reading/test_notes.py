@@ -48,7 +48,7 @@ def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: P
 
 
 def test_many_styles_are_there() -> None:
-    assert len(STYLES) >= 31
+    assert len(STYLES) >= 34
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,40 @@ def test_a_trial_may_build_on_another() -> None:
 
 def test_a_table_of_something_else_is_no_table_of_trials() -> None:
     assert told("| package | version |\n|---|---|\n| torch | 2.10 |\n| vllm | 0.14 |\n") == []
+
+
+LOGGED = """\
+INFO 11-29 16:25:30 [core.py:97] Initializing an engine with enforce_eager=True, it failed before
+[2026-01-29 00:30:16 TP0] server_args=ServerArgs(model_path='m', kv_cache_dtype='auto') no error
+(EngineCore pid=12) WARNING 08-03 21:02:58 [__init__.py:204] min_p and logit_bias=x will not work
+  File "/x/y.py", line 3, in forward with --enforce-eager: crash
+You are sending unauthenticated requests to the HF Hub. Please set a HF_TOKEN to enable higher limits, or it fails
+"""
+
+
+def test_a_title_that_names_no_failure_does_not_make_a_crash_another_one() -> None:
+    assert told("# what I tried\n\n- `--a-a`: crash\n- `--b-b`: ok\n")[0][1] == "reproduced"
+
+
+def test_a_log_that_was_pasted_tells_of_no_trial() -> None:
+    assert told(LOGGED) == []
+    assert told(f"# what I tried\n\n- `--a-a`: crash\n\n{LOGGED}\n- `--b-b`: ok\n") == [
+        ({"--a-a": "present"}, "reproduced", 1),
+        ({"--b-b": "present"}, "clean", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [  # of a manual, not of a diary
+        "The server can be started with `--port N`; a port that is taken would be an error.",
+        "- `serve` prints the readiness of all that it started, and then, in the end, also says of each what failed",
+        "| option | what it is for |\n|---|---|\n| `--json` | prints one document, for who asks for what failed |\n",
+        "vllm 0.15.0, CUDA 13, two H100; it crashes.",
+    ],
+)
+def test_what_only_describes_is_no_trial(text: str) -> None:
+    assert told(text) == []
 
 
 def test_every_line_is_counted_where_it_stands_in_the_file() -> None:

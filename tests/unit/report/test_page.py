@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -9,9 +10,10 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from tests.support.strategies import verdicts
+from tests.unit.model.test_redaction import PLANTED
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASKED, NOT_REPRODUCED, REPRODUCED, trial
 
-from ruleout.model import Verdict
+from ruleout.model import Evidence, Verdict
 from ruleout.model.course import Belief, BirthPlace, Course, Excerpt, Lap
 from ruleout.report.page import page
 from ruleout.report.summary import facts, headline
@@ -164,13 +166,28 @@ def test_hostile_text_is_inert_wherever_it_stands(evil: str) -> None:
     assert len(text) < 200_000
 
 
-def test_a_secret_of_the_command_is_nowhere_in_the_page() -> None:
-    key = "sk-" + "aB3dE5gH7jK9mN1pQ3sT"
+def test_none_of_the_planted_secrets_is_in_a_page() -> None:
     assert ISOLATED.failure is not None
-    failure = replace(ISOLATED.failure, message=f"refused {key}")
-    excerpts = (Excerpt("trials/0001/server.log", 1, 1, (f"key {key}",), "it"),)
-    case = replace(CASE, command=("serve", "--api-key", key), env={"OPENAI_API_KEY": key})
-    assert key not in page(case, replace(ISOLATED, failure=failure), replace(COURSE, excerpts=excerpts))
+    for line, secret in (pair for pairs in PLANTED.values() for pair in pairs):
+        lines = ("before", *line.split("\n"), "behind")
+        failure = replace(ISOLATED.failure, message=line, client=line, evidence=(Evidence("server.log", 2, line),))
+        excerpts = (Excerpt("trials/0001/server.log", 2, 1, lines, line),)
+        outcome = replace(REPRODUCED, failure=failure, reason=line, resolved={"said": line})
+        told = replace(trial(1, outcome), purpose=line, why=(line,))
+        text = page(
+            replace(CASE, command=(line,), env={"SAID": line}),
+            replace(ISOLATED, failure=failure, trials=(told,), why=line, never_varied=(line,)),
+            replace(COURSE, excerpts=excerpts),
+        )
+        assert secret not in html.unescape(text), line
+
+
+def test_a_key_over_several_lines_takes_no_other_line_from_its_place() -> None:
+    key = ("-----BEGIN RSA PRIVATE KEY-----", "MIIEowIBAAKCAQEAuPlanted1", "-----END RSA PRIVATE KEY-----")
+    excerpts = (Excerpt("trials/0001/server.log", 6, 2, ("first", *key, "last"), "it"),)
+    text = page(CASE, ISOLATED, replace(COURSE, excerpts=excerpts))
+    assert re.search(r'<mark><span class="no">6</span>last</mark>', text)
+    assert "Planted1" not in text
 
 
 def test_what_an_engine_prints_cannot_change_the_page() -> None:

@@ -77,8 +77,10 @@ def _share_inside(config: Mapping[str, Any]) -> Any:
 def sizes_of(config: Mapping[str, Any], known: Family) -> dict[str, Any]:
     """The sizes of the model, by their usual names. Raises Untold where the model type has others for them."""
     sizes = {**known.sizes, **{key: config[key] for key in config if key in SIZES}}
-    if not known.sizes and not {"hidden_size", "num_attention_heads"} <= set(sizes):
+    if not {"hidden_size", "num_attention_heads"} <= set(sizes) and not (known.head or sizes.get("head_dim")):
         raise Untold("its sizes are not told by the usual names")
+    if isinstance(config.get("qk_rope_head_dim"), int) and not known.head:
+        raise Untold("which part of its heads is turned is not known")
     return sizes
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ruleout.audit.folder import kind_of, quoted
 from ruleout.audit.rope.families import Family
-from ruleout.audit.rope.reading import ALL, LAYERS, Parameters, Refused, check_required
+from ruleout.audit.rope.reading import ALL, LAYERS, Parameters, Refused, Untold, check_required
 from ruleout.audit.rope.rotation import SCALED
 
 _SPARSE = "indexed_attention"
@@ -33,6 +33,8 @@ def of_version_5(
     if not isinstance(given, dict):
         raise Refused(f"AttributeError: rope_parameters is {kind_of(given)}, where an object is needed")
     nested = _nested(config, given, release, known)
+    if known.nested and not nested and given and all(isinstance(one, dict) for one in given.values()):
+        raise Untold("its rotary parameters are by kinds of its own")
     theta = config.get("rope_theta", known.theta)
     share = config.get("partial_rotary_factor", known.share) if known.custom in ("", "su") else None
     for one in (given[key] for key in nested) if nested else (given,):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -19,6 +20,9 @@ from ruleout.report import findings as render
 from ruleout.report.notes import notes_document, secretless
 
 _CASES = (".yaml", ".yml")
+_KEYS = re.compile(r"^(?:command|factors) *:", re.MULTILINE)
+"""What a case file has, and notes that are kept as YAML have not."""
+_TEXTS = (".md", ".txt", ".org", ".rst", ".csv", ".log")
 
 
 @click.command()
@@ -35,8 +39,8 @@ def findings(names: tuple[str, ...], case_file: str | None, chosen: Path | None,
     """
     if names and all(name == "-" or _is_notes(name) for name in names):
         return _read(names, case_file, chosen, as_json)
-    if len(names) > 1:
-        missing = next(name for name in names if not _is_notes(name))
+    missing = next((name for name in names if not _is_notes(name)), "")
+    if len(names) > 1 or Path(missing).suffix in _TEXTS:
         raise UsageError(f"{missing}: no such notes", "Name files with notes, or one investigation.")
     if case_file is not None or as_json:
         option = "--case" if case_file is not None else "--json"
@@ -46,7 +50,9 @@ def findings(names: tuple[str, ...], case_file: str | None, chosen: Path | None,
 
 def _is_notes(name: str) -> bool:
     path = Path(name)
-    return path.is_file() and path.suffix not in _CASES
+    if not path.is_file():
+        return False
+    return path.suffix not in _CASES or not _KEYS.search(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def _write(case_name: str | None, chosen: Path | None) -> int:

@@ -15,7 +15,7 @@ from ruleout.interfaces.cli.tracing import tell_trace
 from ruleout.investigation.bare import bare_case
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.folder import HOME, write_whole
-from ruleout.investigation.tracing import Wishes, next_folder, trace_case
+from ruleout.investigation.tracing.trace import Wishes, next_folder, trace_case
 from ruleout.model import Case, UsageError
 from ruleout.model.traced import Found
 from ruleout.report.trace import trace_document

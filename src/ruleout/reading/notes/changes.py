@@ -24,7 +24,8 @@ _VARIABLE = re.compile(
     r"(?<![\w$/-])([A-Z][A-Z0-9]*_[A-Z0-9_]+|OMP|NCCL)\s?=\s?(\"[^\"]*\"|'[^']*'|[^\s,;`|)]*[^\s,;`|).:])"
 )
 _SPOKEN_VARIABLE = re.compile(
-    r"(?<![\w$/-])([A-Z][A-Z0-9]*_[A-Z0-9_]{2,})`?\s+(?:(?:set )?to|is|at|:)\s+`?([\w./-]*\w)`?|"
+    r"(?<![\w$/-])([A-Z][A-Z0-9]*_[A-Z0-9_]{2,})`?\s+(?:(?:set )?to|is|at|:)\s+`?(\d[\w.]*|true|false|on|off"
+    r"|[A-Z]\w+)`?(?!\w)|"
     r"\b(?:unset(?:ting)?|without)\s+`?([A-Z][A-Z0-9]*_[A-Z0-9_]{2,})\b"
 )
 _FLAG = re.compile(r"(?<![\w/-])(--[A-Za-z][\w.-]*|-[a-zA-Z]{1,5}(?=[ =]\S))(?:(=)(\"[^\"]*\"|'[^']*'|[^\s,;`|)]+))?")
@@ -64,7 +65,7 @@ def changes_in(text: str, *, words: bool = True) -> Found:
     rest = _blanked(text, commands)
     changes = list(_flags_and_variables(rest))
     rest = _blanked(rest, changes)
-    named = [Change(f.start(), f.end(), f[1], bare(f[2])) for f in _NAMED.finditer(_plain(rest))]
+    named = [Change(f.start(), f.end(), f[1], bare(f[2]), sure=False) for f in _NAMED.finditer(_plain(rest))]
     changes += named
     rest = _blanked(_plain(rest), named)
     if words:

@@ -65,13 +65,17 @@ class Claim:
 
 
 PREVIOUS = "previous"
+NEAR = 80
+"""Characters between the begin of an item and its change, and from there to its outcome: beyond, it tells of else."""
+MOST = 12
+"""Changes of one trial: what names more prints a configuration."""
 
 
 def claims_of(line: int, text: str, label: str = "", *, prose: bool = False) -> list[Claim]:
     """The claims of an item or a sentence; none where it names no change, or says nothing of an outcome."""
     found = changes_in(text)
     groups = _groups(text, found)
-    if not groups:
+    if not groups or len(groups[0].parts) > MOST or (not prose and groups[0].begin > NEAR):
         return []
     base = _base(text, groups[0].begin)
     return [
@@ -132,7 +136,7 @@ def _paired(line: int, text: str, groups: Sequence[_Group], prose: bool) -> Iter
         yield from _each(line, text, groups[0], _result(before, text[groups[0].end :]))
         return
     for group, result in zip(groups, results, strict=True):
-        if has_outcome(result):
+        if has_outcome(result[: 2 * NEAR]):
             yield from _each(line, text, group, result)
 
 

@@ -87,7 +87,7 @@ _NUMBER = re.compile(
 )
 _NAMED = re.compile(
     r"^(\s*)(?:\*\*|__)?(?P<label>(?:run|trial|test|try|attempt|exp(?:eriment)?|case|step|iter(?:ation)?|config|cfg"
-    r"|t|v)\s*[#-]?\s*(?:\d{1,3}|[A-Z]))(?:\*\*|__)?\s*(?:[:.)|—–=]|\s-|->|→)\s*(?P<text>\S.*)$",
+    r"|t|v)\s*[#-]?\s*(?:\d{1,3}|[A-Z]))(?:\*\*|__)?(?:\s*(?:[:.)|—–=]|->|→)|\s+-(?=\s)|\s{2,})\s*(?P<text>\S.*)$",
     re.I,
 )
 _CLOCK = re.compile(
@@ -270,7 +270,7 @@ class _Layout:
         """Rows whose columns are told by tabs, by commas or by gaps: all with about as many cells as their header."""
         for separator in (re.compile(r"\t+"), re.compile(r"\s{2,}|\t"), re.compile(r"\s*[,;]\s*")):
             head = separator.split(self.lines[self.at].strip())
-            if len(head) < 3 or any(len(cell) > 30 or not cell for cell in head):
+            if len(head) < 3 or any(len(cell) > 30 or not cell or re.match(r"[-:]|\w+=", cell) for cell in head):
                 continue
             rows = [(self.at + 1, head)]
             for number, text in enumerate(self.lines[self.at + 1 :], self.at + 2):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ruleout.model import PRESENT
 from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
+from ruleout.reading.notes.claims import NEAR, Claim, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, LABEL, RESULT, WHAT, fields, groups
 from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Block, Item, Line
@@ -23,6 +23,8 @@ STARTS = re.compile(
 )
 """How a line begins that tells of a change, though it is no item."""
 ASKS = re.compile(r"\?\s*$|^\W*(?:next|todo|to do|plan|idea|fyi|nb)\b\s*[:-]", re.IGNORECASE)
+BASELINE_WITHIN = 40
+"""Characters from the begin of an item within which it says that nothing was changed."""
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|probably|should|would|could)\s+(?:be\s+)?$", re.IGNORECASE)
 _STRUCK = re.compile(r"^\s*~~.*~~\W*$")
 _ADDS = re.compile(r"\W*(?:\+|and|plus|also|with)\b|\s*\+")
@@ -72,7 +74,7 @@ def read_item(told: Told, item: Item, parent: Found | None = None, outcome: str 
     if why := _why_not(item, text):
         if found.changes or found.commands or _STRUCK.match(text):
             told.leave(item.line, text, why)
-    elif has_outcome(text) and found.begin >= 0:
+    elif has_outcome(text) and 0 <= found.begin <= NEAR and _is_near(text, found):
         _read_whole(told, item, text, parent)
     elif found.begin >= 0 and outcome and not any(word is Word.UNTRIED for _, _, word in said(text)):
         told.claims.append(_built_on(Claim(item.line, text, outcome, found, item.label), parent))
@@ -92,6 +94,14 @@ def is_outcome(title: str) -> bool:
     plain = re.sub(r"\([^)]*\)|[*_`:#]", " ", title).split()
     first = next((begin for begin, _, word in said(" ".join(plain)) if word is not Word.UNTRIED), -1)
     return 0 <= first < 12 and len(plain) <= 6 and changes_in(title).begin < 0
+
+
+def _is_near(text: str, found: Found) -> bool:
+    """Whether an outcome is told right behind a change or before it, and a baseline at the begin."""
+    if not found.changes and not found.commands:
+        return found.baseline < BASELINE_WITHIN
+    end = max([*(one.end for one in found.changes), *(one.end for one in found.commands)])
+    return has_outcome(text[: found.begin]) or has_outcome(text[found.begin : end + NEAR])
 
 
 def _why_not(item: Item, text: str) -> str:

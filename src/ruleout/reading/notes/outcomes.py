@@ -97,7 +97,8 @@ class Problem:
         named = (kinds(text) for text in texts)
         found = next((one for one in named if one), frozenset())
         quoted = tuple(q for text in texts for q in errors(text))
-        return cls(found, quoted, bool(texts) and not any(_LOUD.search(text) for text in texts))
+        failing = any(word is Word.FAILED for text in texts for _, _, word in said(text))
+        return cls(found, quoted, failing and not any(_LOUD.search(text) for text in texts))
 
 
 def judge(text: str, problem: Problem | None = None) -> Judged | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
 from ruleout.reading.notes.claims import PREVIOUS, Claim
 from ruleout.reading.notes.commands import difference, settings
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Paragraph, blocks
-from ruleout.reading.notes.outcomes import Problem, judge, shortened
+from ruleout.reading.notes.outcomes import Problem, judge, kinds, shortened
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.sections import told_by
 from ruleout.reading.notes.tables import against
@@ -102,10 +103,17 @@ class _Reader:
     # -- what became of it -------------------------------------------------------------------------------------
 
     def _problem(self, claims: Sequence[tuple[Claim, Mapping[str, str]]]) -> Problem:
-        """What the notes are about: the baseline's outcome, else what is complained of, else how they begin."""
+        """What the notes are about: the baseline's outcome, else what is complained of, else how they begin, else what
+        most of what failed has in common."""
         baseline = [claim.result for claim, changed in claims if not changed]
         first = min((claim.line for claim, _ in claims), default=0)
-        return Problem.of([*baseline, *self.told.complaints, *self._intro(first)])
+        told = [*baseline, *self.told.complaints, *self._intro(first)]
+        problem = Problem.of(told)
+        if problem.kinds or baseline:
+            return problem
+        failed = [claim.result for claim, _ in claims if _failed(claim)]
+        (kind, often), *_ = Counter(kind for text in failed for kind in kinds(text)).most_common(1) or [("", 0)]
+        return Problem.of([text for text in failed if kind in kinds(text)]) if often > 0.5 * len(failed) else problem
 
     def _intro(self, first: int) -> Iterator[str]:
         size = 0

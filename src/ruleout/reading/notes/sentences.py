@@ -53,6 +53,17 @@ _BY = re.compile(
     r"|same)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
+_PERSON = re.compile(
+    r"\b(?:i|we|he|she|they)\b|\b(?:tried|ran|got|gave|gives|put|was|were|went|dropped|lowered|raised|added|removed"
+    r"|switched"
+    r"|survived|helped|crashed|crashes|hung|hangs|worked|works|died|dies|failed|fails|did|does|again|neither|still)\b",
+    re.IGNORECASE,
+)
+"""Words of somebody who tells what happened."""
+_UNCHANGED = re.compile(
+    r"\b(?:baseline|unchanged|unmodified|as is|as usual|without (?:any )?changes?|original|same command|as deployed)\b",
+    re.I,
+)
 _WRAPPED = 60
 """Characters from which on a line that does not end its sentence was broken by an editor."""
 
@@ -105,7 +116,12 @@ def _read_story(told: Told, lines: Sequence[Line]) -> None:
         if found.begin >= 0 and has_outcome(text) and not supposed and _tells(text, found):
             told.claims += [_placed(claim, sentence) for claim in claims_of(0, text, prose=True)]
             pending = None
-        elif found.changes and not supposed and not any(word is Word.UNTRIED for _, _, word in said(text)):
+        elif (
+            found.changes
+            and _tells(text, found)
+            and not supposed
+            and not any(word is Word.UNTRIED for _, _, word in said(text))
+        ):
             pending = _placed(Claim(0, text, "", found, prose=True), sentence)
         elif pending is not None and has_outcome(text) and not supposed and _GOES_ON.match(text):
             told.claims.append(replace(pending, text=f"{pending.text} {text}", result=text))
@@ -120,10 +136,11 @@ def is_supposed(text: str) -> bool:
 
 def _tells(text: str, found: Found) -> bool:
     """Whether a sentence tells of a run: words alone (`vllm 0.14 fails`) only where they are no apposition."""
+    if not found.changes and not found.commands:
+        return _RUNS.search(text) is not None and _UNCHANGED.search(text) is not None
     if found.commands or any(change.sure for change in found.changes):
-        return True
-    if not found.changes:
-        return _RUNS.search(text) is not None
+        before = text[: found.begin]
+        return len(before) < 12 or _BY.search(before) is not None or _PERSON.search(text) is not None
     before, after = text[: found.changes[0].begin], text[found.changes[-1].end :]
     if re.fullmatch(r"\W*", before):
         return re.match(r"\s*[,-]", after) is None

@@ -136,7 +136,7 @@ def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> in
 
 
 def _says(head: str, cell: str) -> bool:
-    if has_outcome(cell) or (_WHEN.search(head) and re.match(r"\d", cell)):
+    if has_outcome(cell[: 60 if _RESULT.search(head) else 30]) or (_WHEN.search(head) and re.match(r"\d", cell)):
         return True
     return bool(_RESULT.search(head)) and bool(_YES.match(cell) or _NO.match(cell))
 

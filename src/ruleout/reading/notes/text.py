@@ -16,6 +16,13 @@ _TAGS = re.compile(
 )
 _COMMENT = re.compile(r"<!--.*?-->")
 _LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)")
+_LOGGED = re.compile(
+    r"^\W*\(\w+ pid=\d+|\bpid=\d+|^\W*(?:INFO|WARNING|WARN|ERROR|DEBUG)\b[ :\[]"
+    r"|^\s*\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]"
+    r"|\.(?:py|cc|cpp|cu|h):\d+\]|^\s*File \"[^\"]*\", line \d+|^Traceback \(|ServerArgs\(|non-default args"
+    r"|^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* .{0,40}\b(?:INFO|WARNING|WARN|ERROR|DEBUG)\b|unauthenticated requests"
+)
+"""What a logger writes, and no person."""
 _QUOTE = re.compile(r"^(?: ?>)+ ?")
 
 
@@ -27,8 +34,10 @@ def decoded(data: bytes) -> str:
 
 
 def plain(line: str) -> str:
-    """A line as a person reads it."""
+    """A line as a person reads it; empty for one that a logger wrote."""
     line = line[:LONGEST].rstrip()
+    if _LOGGED.search(line):
+        return ""
     if not line.isascii():
         line = "".join(c for c in line.replace("\xa0", " ") if c.isprintable() or c == "\t")
     line = _QUOTE.sub("", line)

@@ -44,7 +44,8 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"(?<!for )(?<!by )\bsomething else\b|\bnot the same\b|\bmasked\b",
         r"\b(?:fail|crash|die|dead|break|stop)\w* +(?:much +|even +|way +)?(?:earlier|sooner|otherwise|differently)",
         r"\b(?:does|do|did|would)(?: not|n'?t) +(?:even +|really +|get to )?"
-        r"(?:start|load|come up|boot|launch|get (?:that far|there|up|past)|reach|initiali[sz]e|compile|build"
+        r"(?:start|load|get ready|become ready|come up|boot|launch|get (?:that far|there|up|past)|reach"
+        r"|initiali[sz]e|compile|build"
         r"|import)\w*",
         r"\b(?:won'?t|can(?:no|')t|could ?n(?:o|')t|could not|unable to|never) +(?:even +)?"
         r"(?:start|load|boot|c[oa]me up|launch|g[eo]t (?:that far|there|up))\w*",
@@ -61,6 +62,8 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\bnot reproduc\w*|\bcan(?:no|')t reproduce\b|\bcan ?not reproduce\b|\bunable to reproduce\b",
         r"\b(?:did|does|do)(?: not|n'?t) +(?:crash|fail|hang|repro|happen|occur|oom|show|trigger|segfault|assert|die"
         r"|break|leak)\w*",
+        r"\bnone (?:of (?:them|the \w+|those) )?(?:has |have |had )?(?:h[au]ng|crash|fail|died?|broke)\w*",
+        r"\b(?:has|have|had)(?: not|n't) (?:h[au]ng|crash|fail|died?|broke|happen|reproduc)\w*",
         r"\bnothing (?:bad )?(?:happen\w*|wrong)",
         r"\ball (?:good|green|fine|pass\w*)",
         r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k|okay|works?|worked|working|fine|good|clean|pass(?:es|ed"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -23,16 +24,13 @@ LISTED = 60
 """Masked trials that are told one by one."""
 _TRIALS = re.compile(r"(?<=trial )\d+|(?<=trials )\d+(?:, \d+)*")
 
-Links = Callable[[str], str]
-
 
 def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
     """The page. Files are linked relative to the folder of the investigation."""
     course = course or Course()
     trials = matrix(case, verdict)
     shown = [row.trial for row in trials.rows]
-    lines = (line for excerpt in course.excerpts for line in excerpt.lines)
-    safe = Safe.of(case, verdict, lines)
+    safe = Safe.of(case, verdict, ("\n".join(excerpt.lines) for excerpt in course.excerpts))
     anchors = {e.address: f"e{number}" for number, e in enumerate(course.excerpts, 1)}
     rows = {trial.id for trial in shown}
     drawn = bars(shown, course.laps)
@@ -55,7 +53,9 @@ def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
         total=words.minutes(words.total(verdict)),
         longest=words.minutes(max((trial.minutes for trial in shown), default=0.0)),
         made=words.made(verdict),
-        excerpts=[(anchors[e.address], e, link(e.source)) for e in course.excerpts],
+        excerpts=[
+            (anchors[e.address], replace(e, lines=tuple(safe.block(e.lines))), link(e.source)) for e in course.excerpts
+        ],
         birth=course.birth,
         lists=[
             ("Looks ruled out, is not", [list(_linked(t, anchors, rows)) for t in _looks_ruled_out(case, verdict)]),

@@ -17,7 +17,7 @@ from ruleout.engines import Engine
 from ruleout.investigation.folder import require_room
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import LOG, Run, read_run
-from ruleout.investigation.tracing_watch import Enough, Watch
+from ruleout.investigation.tracing.watch import Enough, Watch
 from ruleout.model import Case, MissingError, UsageError
 from ruleout.numerics.starting import TraceMode, carry, records_folder
 from ruleout.runners.base import Event, Runner, read_events

@@ -12,10 +12,10 @@ from pathlib import Path
 from ruleout.engines import recognise
 from ruleout.investigation.evidence import FOLDER
 from ruleout.investigation.folder import write_whole
-from ruleout.investigation.tracing_eager import eager
-from ruleout.investigation.tracing_error import of_numbers
-from ruleout.investigation.tracing_reach import why_unheard
-from ruleout.investigation.tracing_replay import replay
+from ruleout.investigation.tracing.eager import eager
+from ruleout.investigation.tracing.error import of_numbers
+from ruleout.investigation.tracing.reach import why_unheard
+from ruleout.investigation.tracing.replay import replay
 from ruleout.model import (
     PRESENT,
     Case,

@@ -13,7 +13,7 @@ from tests.support.traced import DOWN, HELLO, born, checkpoint, model_process, o
 
 from ruleout.engines import recognise
 from ruleout.investigation.folder import TRACES
-from ruleout.investigation.tracing import Wishes, next_folder, trace_case
+from ruleout.investigation.tracing.trace import Wishes, next_folder, trace_case
 from ruleout.model import Case, MissingError, Mode, Probe, UsageError
 from ruleout.model.traced import Found, Presence, Trace
 from ruleout.runners.base import Event

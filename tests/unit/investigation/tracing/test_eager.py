@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ruleout.engines import recognise
-from ruleout.investigation.tracing_eager import eager
+from ruleout.investigation.tracing.eager import eager
 from ruleout.model import Case
 
 VLLM = ("vllm", "serve", "m")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ruleout.engines import recognise
-from ruleout.investigation.tracing_reach import CARRIED, refuse_unreachable, why_unheard
+from ruleout.investigation.tracing.reach import CARRIED, refuse_unreachable, why_unheard
 from ruleout.model import Case, MissingError
 
 

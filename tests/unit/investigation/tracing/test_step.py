@@ -12,7 +12,7 @@ from ruleout.engines import recognise
 from ruleout.investigation.comparing import ANOTHER_TEXT
 from ruleout.investigation.instruments import watched
 from ruleout.investigation.suspecting import with_observed
-from ruleout.investigation.tracing_step import is_trace, trace_step, traced
+from ruleout.investigation.tracing.step import is_trace, trace_step, traced
 from ruleout.model import (
     Case,
     Component,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ruleout.investigation.comparing import ANOTHER_TEXT
 from ruleout.investigation.suspecting import diagnosis_of
-from ruleout.investigation.tracing_launch import Launched
+from ruleout.investigation.tracing.launch import Launched
 from ruleout.model import DiagnosedFailure, Failure, FailureClass
 from ruleout.model.traced import EngineError
 

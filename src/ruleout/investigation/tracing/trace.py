@@ -14,11 +14,11 @@ from pathlib import Path
 from ruleout.engines import Engine, engine_named
 from ruleout.investigation.folder import TRACES
 from ruleout.investigation.launching import refuse_elsewhere
-from ruleout.investigation.tracing_eager import Eager, eager
-from ruleout.investigation.tracing_error import engine_error, of_numbers
-from ruleout.investigation.tracing_launch import CACHE, Launched, Tracer, clear, launch
-from ruleout.investigation.tracing_reach import refuse_unreachable, why_unheard
-from ruleout.investigation.tracing_replay import replay
+from ruleout.investigation.tracing.eager import Eager, eager
+from ruleout.investigation.tracing.error import engine_error, of_numbers
+from ruleout.investigation.tracing.launch import CACHE, Launched, Tracer, clear, launch
+from ruleout.investigation.tracing.reach import refuse_unreachable, why_unheard
+from ruleout.investigation.tracing.replay import replay
 from ruleout.model import Case, FailureClass, MissingError, Mode
 from ruleout.model.traced import Effect, Presence, Trace, TraceLaunch
 from ruleout.numerics.conclusion import Concluded, concluded
