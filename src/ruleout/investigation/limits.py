@@ -1,11 +1,15 @@
-"""Of a cause whose levels have an order, the answer that is asked for: how far it works, and from where on it fails."""
+"""Of a cause whose levels have an order, the answer that is asked for: how far it works, and from where on it fails.
+
+A level that no longer shows the target but dies of something else later (a cache that fits, until it is filled) does
+not work: the next one that was clean to its end does, and such a way out comes last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ruleout.model import Case, Cause, Factor, Limit, OutcomeKind, Trial, Verdict, VerdictStatus, carried
+from ruleout.model import Case, Cause, Factor, Limit, OutcomeKind, Trial, Verdict, VerdictStatus, Workaround, carried
 
 
 def limited(case: Case, verdict: Verdict) -> Verdict:
@@ -15,13 +19,24 @@ def limited(case: Case, verdict: Verdict) -> Verdict:
     Where there are several causes, what fails at a level may be another one of them: then there is no limit to tell.
     """
     if verdict.status is not VerdictStatus.ISOLATED or len(verdict.causes) != 1:
-        return verdict
+        return replace(verdict, workarounds=_in_order(verdict))
     cause = verdict.causes[0]
     ordered = [f for carrier in cause for f in case.factors if f.name == carrier.factor and f.ordered]
     limits = tuple(limit for factor in ordered for limit in _limits(factor, _telling(case, cause, factor, verdict)))
     nearest = [{limit.factor: limit.works} for limit in limits]
-    ways = sorted(verdict.workarounds, key=lambda way: (len(way.set), dict(way.set) not in nearest))
-    return replace(verdict, limits=limits, workarounds=tuple(ways))
+    return replace(verdict, limits=limits, workarounds=_in_order(verdict, nearest))
+
+
+def _in_order(verdict: Verdict, nearest: Sequence[dict[str, str]] = ()) -> tuple[Workaround, ...]:
+    """The ways out: those that last first, then the smaller and the nearer ones."""
+    died = {trial.id for trial in verdict.trials if not _lasts(trial)}
+    order = sorted(verdict.workarounds, key=lambda w: (w.trial in died, len(w.set), dict(w.set) not in nearest))
+    return tuple(order)
+
+
+def _lasts(trial: Trial) -> bool:
+    """No other failure came once the target could not show any more."""
+    return trial.outcome is None or trial.outcome.failure is None
 
 
 def _telling(case: Case, cause: Cause, factor: Factor, verdict: Verdict) -> list[Trial]:
@@ -32,13 +47,15 @@ def _telling(case: Case, cause: Cause, factor: Factor, verdict: Verdict) -> list
 
 def _limits(factor: Factor, trials: Sequence[Trial]) -> Iterator[Limit]:
     """On each side of the baseline, where there is one: the change between a level that fails and one that does not."""
-    clean, failed = _levels(factor, trials, OutcomeKind.CLEAN), _levels(factor, trials, OutcomeKind.REPRODUCED)
+    clean = _levels(factor, [trial for trial in trials if _lasts(trial)], OutcomeKind.CLEAN)
+    failed = _levels(factor, trials, OutcomeKind.REPRODUCED)
+    died = {level for level in _levels(factor, trials, OutcomeKind.CLEAN) if level not in clean}
     base = factor.levels.index(factor.baseline)
     for side in (factor.levels[base:], factor.levels[base::-1]):
         works = next((i for i, level in enumerate(side) if level in clean and level not in failed), None)
         if works is not None:
             fails = max(i for i, level in enumerate(side[:works]) if level in failed)
-            between = side[fails + 1 : works]
+            between = tuple(level for level in side[fails + 1 : works] if level not in died)
             yield Limit(factor.name, side[works], clean[side[works]], side[fails], failed[side[fails]], between)
 
 

@@ -9,7 +9,10 @@ from ruleout.model import (
     Carrier,
     Case,
     Configuration,
+    Exposure,
     Factor,
+    Failure,
+    FailureClass,
     Limit,
     Mechanism,
     Outcome,
@@ -97,3 +100,23 @@ def test_in_a_conjunction_only_trials_with_the_rest_of_it_tell() -> None:
     )
     assert found.limits == (Limit("size", "2", 5, "4", 3),)
     assert [dict(way.set) for way in found.workarounds] == [{"size": "2"}, {"size": "1"}]
+
+
+OOM = Failure(FailureClass.HOST_OOM_KILL, Exposure(Stage.DECODE), "the kernel's OOM killer ended the worker", "oom")
+
+
+def test_a_level_that_dies_of_something_else_later_does_not_work() -> None:
+    trials = list(tried(n16=OutcomeKind.REPRODUCED, n8=OutcomeKind.CLEAN, n2=OutcomeKind.CLEAN))
+    trials[1] = replace(trials[1], outcome=Outcome(OutcomeKind.CLEAN, Stage.DECODE, "", OOM))
+    dies, works = (Workaround(Configuration({"size": level}), id_, 1) for level, id_ in (("8", 2), ("2", 3)))
+    found = isolated(tuple(trials), dies, works)
+    assert found.limits == (Limit("size", "2", 3, "16", 1, ("4",)),)
+    assert found.workarounds == (works, dies)
+
+
+def test_a_way_out_that_lasts_comes_first_whatever_the_verdict() -> None:
+    trials = list(tried(n16=OutcomeKind.REPRODUCED, n8=OutcomeKind.CLEAN, n2=OutcomeKind.CLEAN))
+    trials[1] = replace(trials[1], outcome=Outcome(OutcomeKind.CLEAN, Stage.DECODE, "", OOM))
+    dies, works = (Workaround(Configuration({"size": level}), id_, 1) for level, id_ in (("8", 2), ("2", 3)))
+    narrowed = Verdict(VerdictStatus.NARROWED, 0.9, workarounds=(dies, works), trials=tuple(trials))
+    assert limited(CASE, narrowed).workarounds == (works, dies)
