@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 KINDS = ("prompt", "key", "signature", "token", "password", "mac", "address", "email", "user", "host", "home")
 
@@ -19,18 +20,24 @@ PLACEHOLDER = re.compile(rf"<(?:{'|'.join(KINDS)})-\d{{1,9}}>")
 Check = Callable[[re.Match[str]], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """A pattern whose groups named after a kind (`user`, `host`, …) hold what is to be replaced.
 
     Attributes:
+        text: the pattern, in verbose syntax.
         needs: words (lower case) of which one must be in the text, in any case.
         check: what the pattern cannot say; the match is left alone when it is false.
     """
 
-    pattern: re.Pattern[str]
+    text: str
     needs: tuple[str, ...] = ()
     check: Check = lambda match: True
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first needed: most texts need few of them, and most commands none."""
+        return re.compile(self.text, re.VERBOSE | re.MULTILINE)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -205,7 +212,7 @@ _TOKEN_NAMES = r"""(?:
 
 
 def _rule(pattern: str, *needs: str, check: Check = lambda match: True) -> Rule:
-    return Rule(re.compile(pattern, re.VERBOSE | re.MULTILINE), needs, check)
+    return Rule(pattern, needs, check)
 
 
 RULES: tuple[Rule, ...] = (

@@ -1,6 +1,1 @@
-"""Pure renderers: the same verdict as JSON, as FINDINGS.md, as words for the terminal."""
-
-from ruleout.report.documents import verdict_document
-from ruleout.report.findings import findings
-
-__all__ = ["findings", "verdict_document"]
+"""Pure renderers: the same verdict as JSON, as FINDINGS.md, as a page, as words for the terminal."""

@@ -20,7 +20,7 @@ from ruleout.investigation.session import current_verdict, investigate, read_jou
 from ruleout.investigation.sharing import Sharer
 from ruleout.investigation.unpacking import unpack
 from ruleout.model import Budget, Configuration, UsageError
-from ruleout.report import findings
+from ruleout.report.findings import findings
 from ruleout.runners.local import LocalRunner
 
 SECRETS = [case for cases in PLANTED.values() for case in cases]

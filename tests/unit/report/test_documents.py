@@ -11,7 +11,7 @@ from tests.support.strategies import verdicts
 from tests.unit.report.samples import ISOLATED, NOT_REPRODUCED
 
 from ruleout.model import Verdict, VerdictStatus
-from ruleout.report import verdict_document
+from ruleout.report.documents import verdict_document
 
 TYPES: dict[str, Any] = {
     "schema": str,

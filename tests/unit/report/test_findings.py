@@ -11,7 +11,7 @@ from tests.support.strategies import verdicts
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASK, NOT_REPRODUCED
 
 from ruleout.model import Carrier, Component, Elsewhere, Verdict, VerdictStatus
-from ruleout.report import findings
+from ruleout.report.findings import findings
 from ruleout.report.summary import facts
 
 HEADINGS = [

@@ -31,7 +31,7 @@ from ruleout.model import (
     VerdictStatus,
     Workaround,
 )
-from ruleout.report import findings
+from ruleout.report.findings import findings
 from ruleout.report.markdown import Markdown, visible
 
 HOSTILE = [

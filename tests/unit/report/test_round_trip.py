@@ -24,7 +24,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.reading.notes import read_notes
-from ruleout.report import findings
+from ruleout.report.findings import findings
 
 Said = list[tuple[dict[str, str], dict[str, str], OutcomeKind, float]]
 

@@ -16,7 +16,7 @@ from ruleout.investigation.folder import write_whole
 from ruleout.investigation.noted import noted, read_note
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
 from ruleout.model import Case, UsageError
-from ruleout.report import findings as render
+from ruleout.report.findings import findings as render
 from ruleout.report.notes import notes_document, secretless
 
 _CASES = (".yaml", ".yml")

@@ -10,7 +10,7 @@ from ruleout.interfaces.cli.investigate import folder_option, json_option, write
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.interfaces.cli.verdict import tell_verdict
 from ruleout.investigation.unpacking import unpack
-from ruleout.report import verdict_document
+from ruleout.report.documents import verdict_document
 
 
 @click.command("import")

@@ -25,7 +25,8 @@ from ruleout.investigation.noted import read_note
 from ruleout.investigation.session import investigate as run_investigation
 from ruleout.investigation.session import read_journal
 from ruleout.model import Budget, Case, Notes, UsageError, Verdict, VerdictStatus
-from ruleout.report import findings, verdict_document
+from ruleout.report.documents import verdict_document
+from ruleout.report.findings import findings
 from ruleout.report.page import page
 from ruleout.runners.local import LocalRunner
 
