@@ -42,13 +42,14 @@ def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: P
     notes = read_notes(path.read_bytes(), path.name)
     found = Counter((t.line, t.changes, t.outcome.value, t.times) for t in notes.trials)
     wanted = rows(document["trials"])
-    assert found - rows(document.get("may", [])) - wanted == Counter()
+    told_too = rows(document.get("may", []) + document.get("left", []))
+    assert found - told_too - wanted == Counter()
     assert (found & wanted).total() >= 0.9 * wanted.total(), wanted - found
     assert notes.command == document["command"]
 
 
 def test_many_styles_are_there() -> None:
-    assert len(STYLES) >= 34
+    assert len(STYLES) >= 46
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,17 @@ def test_many_styles_are_there() -> None:
         ("different error: `assert not self.x`", OutcomeKind.OTHER),
         ("does not even start", OutcomeKind.OTHER),
         ("aborted, the node was needed for something else", OutcomeKind.UNRESOLVED),
+        ("ran, but with the wrong model, so not counted", OutcomeKind.UNRESOLVED),
+        ("went through, all 300", OutcomeKind.CLEAN),
+        ("finished too", OutcomeKind.CLEAN),
+        ("never finished loading, crash", OutcomeKind.REPRODUCED),
+        ("loads fine. Crash at the first request", OutcomeKind.REPRODUCED),
+        ("OOM instead of the assert", OutcomeKind.OTHER),
+        ("memory access fault", OutcomeKind.REPRODUCED),
+        ("läuft, kein Absturz", OutcomeKind.CLEAN),
+        ("ohne Fehler durch", OutcomeKind.CLEAN),
+        ("läuft nicht", OutcomeKind.REPRODUCED),
+        ("startet erst gar nicht", OutcomeKind.OTHER),
     ],
 )
 def test_an_outcome_is_told_in_many_words(text: str, kind: OutcomeKind) -> None:
@@ -82,7 +94,7 @@ def test_what_was_not_made_has_no_outcome(text: str) -> None:
     assert judged.runs == ()
 
 
-@pytest.mark.parametrize("text", ["", "12 minutes", "31 tok/s", "`--no-crash`"])
+@pytest.mark.parametrize("text", ["", "12 minutes", "31 tok/s", "`--no-crash`", "loads fine, testing now"])
 def test_words_that_say_nothing_of_an_outcome_say_nothing(text: str) -> None:
     assert judge(text) is None
 
@@ -107,12 +119,16 @@ def test_runs_are_counted_and_requests_are_not(text: str, runs: object) -> None:
 def test_a_failure_of_another_kind_is_another_failure() -> None:
     garbage = Problem.of(["garbage after 40 requests"])
     segfault = Problem.of(["segfault in 4 of 5 runs"])
+    hang = Problem.of(["hangs after 2 h"])
     for text, problem, kind in (
         ("ValueError: no scales", garbage, OutcomeKind.OTHER),
         ("garbage", garbage, OutcomeKind.REPRODUCED),
         ("crash", segfault, OutcomeKind.REPRODUCED),
         ("CUDA out of memory", segfault, OutcomeKind.OTHER),
         ("same, out of memory", segfault, OutcomeKind.REPRODUCED),
+        ("hung, killed after 20 min", hang, OutcomeKind.REPRODUCED),
+        ("killed by the OOM killer before it got to the hang", hang, OutcomeKind.OTHER),
+        ("hang gone, but garbage", hang, OutcomeKind.OTHER),
     ):
         judged = judge(text, problem)
         assert judged is not None
@@ -167,6 +183,105 @@ def test_a_trial_may_build_on_another() -> None:
 | 3 | like run 2, and `--b-b 2` | ok |
 """
     assert told(text)[2] == ({"--a-a": "1", "--b-b": "2"}, "clean", 1)
+
+
+SAME_AS = """
+- run 1: baseline: crash
+- run 2: `--a-a 1`: crash
+- run 3: same as run 2, with `--b-b`: ok
+- run 4: same as run 9 but `--c-c`: ok
+- run 5: from 8 GPUs to 4, `--d-d 4`: crash
+- run 6: `--e-e`: same as run 3
+- run 7: `--f-f`
+- ran it again: ok
+- run 8: `--g-g`: ok
+- same again to be sure, fine
+"""
+
+
+def test_same_as_another_run_is_what_that_one_changed_or_how_it_ended_and_nothing_where_it_is_unknown() -> None:
+    assert told(SAME_AS) == [
+        ({}, "reproduced", 1),
+        ({"--a-a": "1"}, "reproduced", 1),
+        ({"--a-a": "1", "--b-b": "present"}, "clean", 1),
+        ({"--d-d": "4"}, "reproduced", 1),
+        ({"--e-e": "present"}, "clean", 1),
+        ({"--g-g": "present"}, "clean", 1),
+        ({"--g-g": "present"}, "clean", 1),
+    ]
+    assert "builds on a trial that is not told" in {u.why for u in read(SAME_AS).unused}
+
+
+def test_a_baseline_that_was_changed_in_words_not_understood_is_no_baseline() -> None:
+    assert told("- baseline: crash\n- baseline with half the load: ok\n") == [({}, "reproduced", 1)]
+
+
+def test_words_name_the_flag_that_the_command_has() -> None:
+    assert told("`vllm serve m --tp 4`\n\n- baseline: crash\n- tp 1: ok\n- tp 4: crash\n")[1] == (
+        {"--tp": "1"},
+        "clean",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "`--a-a`: hangs?",
+        "`--a-a` is required or it fails",
+        "we use `--a-a` because of the OOM in March",
+        "`--a-a`: according to the docs this is broken",
+        "read the log: nothing before the crash",
+    ],
+)
+def test_what_is_asked_explained_or_heard_of_is_no_trial(item: str) -> None:
+    assert told(f"- baseline: crash\n- {item}\n") == [({}, "reproduced", 1)]
+
+
+def test_what_helps_only_with_another_change_is_one_trial_of_both() -> None:
+    text = "- baseline: crash\n- `--a-a` works, but only with `--b-b 2`\n"
+    assert told(text)[1:] == [({"--a-a": "present", "--b-b": "2"}, "clean", 1)]
+
+
+def test_a_session_in_a_terminal_tells_by_its_comments_only() -> None:
+    text = """
+# why does it hang
+
+```console
+me@box:~$ vllm serve m --a-a 1 \\
+>    --b-b
+# -> hangs
+$ vllm serve m --a-a 1     # works
+INFO: shutting down, error
+$ nvidia-smi
+# killed the zombie
+
+# with eager: hangs too
+$ vllm serve m --a-a 1 --b-b --enforce-eager
+
+$ vllm serve m --a-a 2 --b-b
+# should work, could not check
+```
+"""
+    assert told(text) == [
+        ({}, "reproduced", 1),
+        ({"--b-b": "absent"}, "clean", 1),
+        ({"--enforce-eager": "present"}, "reproduced", 1),
+    ]
+
+
+def test_an_export_keeps_its_empty_cells_and_reads_columns_of_levels() -> None:
+    text = "run\tattn\towner\targs\tresult\n1\tfa3\tBE\t\tcrash\n2\ttriton\tBE\t\tok\n3\tfa3\tBE\t--a-a\tcrash\n"
+    assert told(text) == [
+        ({}, "reproduced", 1),
+        ({"attn": "triton"}, "clean", 1),
+        ({"--a-a": "present"}, "reproduced", 1),
+    ]
+
+
+def test_rows_that_differ_in_a_column_that_is_not_understood_are_no_baselines() -> None:
+    text = "run,weather there,args,result\n1,rain and wind,,crash\n2,sun,,ok\n3,rain and wind,--a-a,ok\n"
+    assert told(text) == [({}, "reproduced", 1), ({"--a-a": "present"}, "clean", 1)]
 
 
 def test_a_table_of_something_else_is_no_table_of_trials() -> None:

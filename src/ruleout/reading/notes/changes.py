@@ -31,23 +31,25 @@ _SPOKEN_VARIABLE = re.compile(
 _FLAG = re.compile(r"(?<![\w/-])(--[A-Za-z][\w.-]*|-[a-zA-Z]{1,5}(?=[ =]\S))(?:(=)(\"[^\"]*\"|'[^']*'|[^\s,;`|)]+))?")
 _NAMED = re.compile(r"(?<![\w/$.-])([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)=(\"[^\"]*\"|'[^']*'|[^\s,;:|()`]+)")
 _WITHOUT = re.compile(
-    r"\b(?:without|w/o|minus|removed?|removing|drop(?:ped|ping)?|omit(?:ted|ting)?|leaving out|took (?:off|out)"
+    r"\b(?:without|w/o|ohne|minus|removed?|removing|drop(?:ped|ping)?|omit(?:ted|ting)?|leaving out|took (?:off|out)"
     r"|no)\s*(?:the\s+|flag\s+)*[`~=]?\s*$",
     re.I,
 )
 _REMOVED = re.compile(
-    r"^[`~=]?\s*(?:was |is |flag |got )*(?:removed|dropped|taken (?:off|out|away)|left out|omitted)\b", re.I
+    r"^[`~=]?\s*(?:was |is |flag |got )*(?:removed|dropped|weggelassen|taken (?:off|out|away)|left out|omitted)\b", re.I
 )
 _AND = re.compile(r"^[`\s]*(?:,|and|&|/|\+|or|nor)+[`\s]*(?:and\s+)?$", re.I)
 _BASELINE = re.compile(
-    r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing(?: (?:is |was )?changed)?|no (?:extra "
-    r"|special )?(?:changes?|flags?|args|options)|none"
+    r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing (?:is |was )?changed|no (?:extra "
+    r"|special )?(?:changes?|flags?|args|options)|none(?! of\b)"
     r"|as (?:above|is|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?|(?:the )?(?:usual"
     r"|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?"
-    r"|default(?:s| \w+)?|plain|out of the box|just the command)\b"
-    r"|^\s*(?:[-–—]|\"\"|'')\s*$|^\s*\(none\)|^\s*base\b",
+    r"|default(?:s| \w+)?|plain|out of the box|just the command|wie oben|unverändert)\b"
+    r"|^\s*(?:[-–—]|\"\"|'')\s*$|^\s*\(none\)|^\s*nothing\s*(?:$|[:,;→|–—-])|^\s*base\b",
     re.IGNORECASE,
 )
+_OTHERWISE = re.compile(r"\W*\b(?:but|with|without|w/o|plus|minus|except|using)\s+\w", re.I)
+"""What follows a baseline that was changed after all, in words that are not understood: `base with half the load`."""
 _SAID_OF = re.compile(r"\s+(?:->|=>|→|⇒|➜)|\s[:;]\s")
 """What stands between a command and what became of it."""
 _DESCRIBED = re.compile(r"\s*\([^)]*-")
@@ -74,7 +76,7 @@ def changes_in(text: str, *, words: bool = True) -> Found:
     base = _BASELINE.search(text)
     if base and changes and _DESCRIBED.match(text, base.end()):
         changes = []  # "as in production (--tp 16 …)": they say what the baseline is
-    if changes or commands:
+    if changes or commands or (base and _OTHERWISE.match(text, base.end())):
         base = None
     begin, end = base.span() if base else (-1, -1)
     return Found(tuple(changes), commands, begin, end)

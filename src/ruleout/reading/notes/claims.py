@@ -26,13 +26,19 @@ _LISTED = re.compile(r"[A-Za-z✅❌]\s*:\s*[`~=]*$")
 """How a list of changes begins whose outcome stands before it: `works: --a, --b`."""
 _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b", re.I)
 _HELPED = re.compile(r"\b(?:help\w*|fix\w*|work\w*|cur\w+|solv\w+|chang\w+|made)\b", re.I)
+RUN = r"(?:run|trial|test|attempt|exp\w*|try|step|case|config|row|t|#|no\.?|nr\.?)"
+"""How one trial is named in the notes of another."""
 _SAME_AS = re.compile(
-    r"(?:\b(?:same as|like|as in|on top of|based on|from|repeat(?:ed)?(?: of)?|again)\s+)(?:the\s+)?(?:run|trial"
-    r"|test|attempt|exp\w*|try|step|case|config|row|t|#|no\.?|nr\.?)?\s*#?(?P<label>\d{1,3}|[A-Z])\b(?!\w)"
-    r"|^\W*(?:run|trial|test|attempt|exp\w*|try|step|case|config|row|#)\s*#?(?P<first>\d{1,3}|[A-Z])\s*(?:\+|plus"
-    r"|and|with|but|,)"
+    rf"\b(?:(?:same as|like|as in|on top of|based on|repeat(?:ed)?(?: of)?)\s+(?:the\s+)?{RUN}?"
+    rf"|(?:from|again)\s+(?:the\s+)?{RUN})\s*#?(?P<label>\d{{1,3}}|[A-Z])\b(?!\w)"
+    rf"|^\W*{RUN}\s*#?(?P<first>\d{{1,3}}|[A-Z])\s*(?:\+|plus|and|with|but|,)"
     r"|^\W*\(?#?(?P<plain>\d{1,3}|[A-Z])\)?\s*\+\s",
     re.I,
+)
+_ONLY = re.compile(r"\bonly (?:if|when|(?:together |in combination )?with)\W*$", re.I)
+"""What joins a change to the one whose outcome it is needed for: `--a works, but only with --b`."""
+_BUILT = re.compile(
+    r"\W*same as\s+(?:the\s+)?(?:\w+\s+)?#?(?:\d{1,3}|[A-Z])\W*\s(?:but|with|plus|and|without|w/o|minus|\+)(?!\w)", re.I
 )
 _ON_TOP = re.compile(
     r"^\W*(?:and\s+|then\s+)?(?:on top(?: of (?:that|this|it))?|additionally|in addition|same,? (?:plus|but|and"
@@ -85,13 +91,20 @@ def claims_of(line: int, text: str, label: str = "", *, prose: bool = False) -> 
 
 
 def base_of(text: str) -> str:
-    """What a text says that it builds on, where that is another trial."""
-    return _base(text, len(text))
+    """What a text says that it builds on, where that is another trial: before the first change that it names."""
+    begin = changes_in(text).begin
+    return _base(text, begin if begin > 0 else len(text))
 
 
 def has_outcome(text: str) -> bool:
     """Whether any word of a text says what became of a trial."""
-    return any(word is not Word.UNTRIED for _, _, word in said(text))
+    return any(word is not Word.UNTRIED for _, _, word in _said(text))
+
+
+def _said(text: str) -> list[tuple[int, int, Word]]:
+    """The words of outcome in a text, but for the `same` of `same as run 3 but …`: it says what a trial builds on."""
+    built = _BUILT.match(text)
+    return [one for one in said(text) if built is None or one[0] >= built.end()]
 
 
 @dataclass(frozen=True)
@@ -115,7 +128,8 @@ def _groups(text: str, found: Found) -> list[_Group]:
     groups = [_Group(parts[0].begin, parts[0].end, (parts[0],))]
     for part in parts[1:]:
         last = groups[-1]
-        if part.begin < last.end or not has_outcome(text[last.end : part.begin]):
+        between = text[last.end : part.begin]
+        if part.begin < last.end or not has_outcome(between) or _ONLY.search(between):
             groups[-1] = _Group(last.begin, max(last.end, part.end), (*last.parts, part))
         else:
             groups.append(_Group(part.begin, part.end, (part,)))
@@ -126,7 +140,9 @@ def _paired(line: int, text: str, groups: Sequence[_Group], prose: bool) -> Iter
     """Each group with the words that say what became of it."""
     before, after = text[: groups[0].begin], text[groups[-1].end :]
     if len(groups) == 1:
-        yield from _each(line, text, groups[0], _result(before, after))
+        result = _result(before, after)
+        within = text[groups[0].begin : groups[0].end]
+        yield from _each(line, text, groups[0], result if has_outcome(result) else f"{result} {within}")
         return
     forward = not has_outcome(before) or has_outcome(after)
     gaps = [text[a.end : b.begin] for a, b in pairwise(groups)]
@@ -156,7 +172,7 @@ def _is_new(gap: str, group: _Group) -> bool:
 
 def _result(before: str, after: str) -> str:
     """The words of outcome around a change: those behind it, unless only those before it say anything."""
-    ahead = [word for _, _, word in said(before)]
+    ahead = [word for _, _, word in _said(before)]
     if Word.UNTRIED in ahead:
         return before
     if ahead and not has_outcome(after):

@@ -5,8 +5,9 @@ Each block keeps the numbers of its lines. Nothing is refused: what is no known 
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 Line = tuple[int, str]
@@ -76,6 +77,7 @@ _FENCE = re.compile(r"^\s*(?:(```+|~~~+)|#\+begin_(\w+)|\{(code|noformat)(?::[^}
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$|^h([1-6])\.\s+(.*)$|^(={1,6})\s+(\S.*?)\s*=*$")
 _ORG = re.compile(r"^(\*+)\s+(?:DONE\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+:[\w:]+:)?$")
 _IS_ORG = re.compile(r"(?m)^(?:#\+\w+|\*\* |:PROPERTIES:)")
+_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+\S*\s*)?[$❯]\s+\S")
 _UNDERLINE = re.compile(r"^\s*(?:={3,}|-{3,}|~{3,}|\^{3,})\s*$")
 _RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:- ){3,}-?)\s*$")
 _BOLD = re.compile(r"^\s*(?:\*\*|__|\*)([^*_|]{2,80}?):?(?:\*\*|__|\*):?\s*$")
@@ -137,6 +139,8 @@ class _Layout:
     def _block(self, text: str, number: int) -> Block | None:
         if fence := _FENCE.match(text):
             return self._code(fence, text)
+        if _PROMPT.match(text):
+            return self._session()
         if table := self._table():
             return table
         if heading := self._heading(text, number):
@@ -180,6 +184,14 @@ class _Layout:
             return None
         return Code(inside)
 
+    def _session(self) -> Code:
+        """What was typed at a prompt, to the next blank line: no comment of it is a heading."""
+        inside: list[Line] = []
+        while self.at < len(self.lines) and self.lines[self.at].strip() and not _FENCE.match(self.lines[self.at]):
+            inside.append((self.at + 1, self.lines[self.at]))
+            self.at += 1
+        return Code(inside)
+
     def _heading(self, text: str, number: int) -> Heading | None:
         if found := _HEADING.match(text):
             self.at += 1
@@ -211,7 +223,12 @@ class _Layout:
     def _item(self, text: str, number: int) -> Item | None:
         if found := _BULLET.match(text):
             box = found["box"]
-            return Item(number, len(found[1]), "", [(number, found["text"])], None if box is None else box not in " /-")
+            item = Item(number, len(found[1]), "", [(number, found["text"])], None if box is None else box not in " /-")
+            if (inner := _NAMED.match(found["text"])) is not None:
+                item.label, item.lines = inner["label"], [(number, inner["text"])]
+            elif (inner := _CLOCK.match(found["text"])) is not None:
+                item.dated, item.lines = True, [(number, inner["text"] or inner["dated"])]
+            return item
         if found := _NAMED.match(text):
             return Item(number, len(found[1]), found["label"], [(number, found["text"])])
         if found := _CLOCK.match(text):
@@ -267,9 +284,9 @@ class _Layout:
         return Table(rows)
 
     def _columns(self) -> list[tuple[int, list[str]]]:
-        """Rows whose columns are told by tabs, by commas or by gaps: all with about as many cells as their header."""
-        for separator in (re.compile(r"\t+"), re.compile(r"\s{2,}|\t"), re.compile(r"\s*[,;]\s*")):
-            head = separator.split(self.lines[self.at].strip())
+        """Rows whose columns are told by tabs, gaps, commas or semicolons, all as long as the header or nearly."""
+        for split in (_exported("\t"), _by_gaps, _exported(","), _exported(";")):
+            head = split(self.lines[self.at])
             if len(head) < 3 or any(len(cell) > 30 or not cell or re.match(r"[-:]|\w+=", cell) for cell in head):
                 continue
             rows = [(self.at + 1, head)]
@@ -277,13 +294,27 @@ class _Layout:
                 if _DIVIDER.match(text) or re.fullmatch(r"[\s=-]+", text or "x"):
                     rows.append((number, []))
                     continue
-                row = separator.split(text.strip(), len(head) - 1) if text.strip() else []
+                row = split(text) if text.strip() else []
                 if len(row) < max(2, len(head) - 2):
                     break
+                row = [*row[: len(head) - 1], " ".join(row[len(head) - 1 :])]
                 rows.append((number, row + [""] * (len(head) - len(row))))
             if len([row for _, row in rows if row]) > 2:
                 return rows
         return []
+
+
+def _exported(separator: str) -> Callable[[str], list[str]]:
+    """How a spreadsheet writes the cells of a row: empty ones stay, and quotes hold separators."""
+
+    def split(text: str) -> list[str]:
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])]
+
+    return split
+
+
+def _by_gaps(text: str) -> list[str]:
+    return _GAP.split(text.strip())
 
 
 def cells(text: str) -> list[str]:

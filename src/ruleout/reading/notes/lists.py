@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ruleout.model import PRESENT
 from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import NEAR, Claim, claims_of, has_outcome
+from ruleout.reading.notes.claims import NEAR, PREVIOUS, Claim, base_of, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, LABEL, RESULT, WHAT, fields, groups
 from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Block, Item, Line
@@ -26,8 +26,22 @@ ASKS = re.compile(r"\?\s*$|^\W*(?:next|todo|to do|plan|idea|fyi|nb)\b\s*[:-]", r
 BASELINE_WITHIN = 40
 """Characters from the begin of an item within which it says that nothing was changed."""
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|probably|should|would|could)\s+(?:be\s+)?$", re.IGNORECASE)
+_DOUBTED = re.compile(r"^[^.!;,]*\?\s*$")
+"""How an item goes on from its outcome that only asks for it: `hangs?`."""
+_EXPLAINS = re.compile(
+    r"\b(?:because|due to|to (?:avoid|prevent)|otherwise|or else|or it|(?:is|are) (?:required|needed|necessary))\b"
+    r"|\b(?:according to|supposedly|reportedly|(?:he|she|they|someone|docs?|forum) (?:says?|said|claims?))\b",
+    re.IGNORECASE,
+)
+"""What stands before an outcome that is a reason for a setting, or another's word, and was not seen."""
 _STRUCK = re.compile(r"^\s*~~.*~~\W*$")
 _ADDS = re.compile(r"\W*(?:\+|and|plus|also|with)\b|\s*\+")
+_REPEATS = re.compile(
+    r"^\W*(?:(?:the )?same again|re-?ran|ran (?:it|this|that) again|repeat(?:ed)?(?: (?:it|this|that))?|once more"
+    r"|second (?:run|time|try))\b",
+    re.IGNORECASE,
+)
+"""How an item begins that tells of one more run of the item before it."""
 _LEVEL = re.compile(r"[\s`*=~]*([\w.+/-]+)")
 
 
@@ -49,7 +63,8 @@ def read_fields(told: Told, lines: Sequence[Line]) -> bool:
         if changed.begin < 0:
             told.leave(line, text, "does not say which setting was changed")
         else:
-            told.claims.append(Claim(line, text, result, changed, re.sub(r"^\W+|\W+$", "", found.get(LABEL, ""))))
+            label = re.sub(r"^\W+|\W+$", "", found.get(LABEL, ""))
+            told.claims.append(Claim(line, text, result, changed, label, base_of(found[WHAT])))
     return bool(whole)
 
 
@@ -71,6 +86,7 @@ def read_item(told: Told, item: Item, parent: Found | None = None, outcome: str 
             told.claims[known] = replace(first, line=item.line, label=first.label or item.label)
         return
     found = changes_in(text)
+    before, told.item = told.item, item.line
     if why := _why_not(item, text):
         if found.changes or found.commands or _STRUCK.match(text):
             told.leave(item.line, text, why)
@@ -78,6 +94,8 @@ def read_item(told: Told, item: Item, parent: Found | None = None, outcome: str 
         _read_whole(told, item, text, parent)
     elif found.begin >= 0 and outcome and not any(word is Word.UNTRIED for _, _, word in said(text)):
         told.claims.append(_built_on(Claim(item.line, text, outcome, found, item.label), parent))
+    elif (again := _REPEATS.match(text)) and found.begin < 0 and told.claims and told.claims[-1].line == before:
+        told.claims.append(Claim(item.line, text, text[again.end() :], found, item.label, PREVIOUS))
     elif found.begin >= 0 and item.children:
         _read_headed(told, item, found, parent)
     else:
@@ -113,7 +131,9 @@ def _why_not(item: Item, text: str) -> str:
     if ASKS.search(text) and not has_outcome(text):
         return "only asked"
     first = next((begin for begin, _, _ in said(text)), len(text))
-    return "only supposed" if _MAYBE.search(text[:first]) else ""
+    if _MAYBE.search(text[:first]) or _DOUBTED.search(text[first:]):
+        return "only supposed"
+    return "only explained" if _EXPLAINS.search(text[:first]) else ""
 
 
 def _read_whole(told: Told, item: Item, text: str, parent: Found | None) -> None:
@@ -142,7 +162,8 @@ def _read_headed(told: Told, item: Item, found: Found, parent: Found | None) -> 
                 told.claims.append(Claim(child.line, child.text, child.text[level.end() :], Found((change,))))
     elif outcomes:
         result = " . ".join(child.text for child in item.children)
-        told.claims.append(_built_on(Claim(item.line, item.text, result, found, item.label), parent))
+        base = base_of(item.text)
+        told.claims.append(_built_on(Claim(item.line, item.text, result, found, item.label, base), parent))
     elif found.changes or found.commands:
         told.leave(item.line, item.text, "no outcome is told")
 

@@ -19,7 +19,10 @@ from ruleout.reading.notes.words import CODE, Word, is_error, said, spoken
 ALIKE = 60.0
 """Percent of agreement of two quoted errors (rapidfuzz's partial ratio) below which they are two failures."""
 _LATER = re.compile(r"\b(?:then|but|until|before it|eventually|only to|afterwards?|later|and)\b[^.]*$|,\s*$")
-_VOID = re.compile(r"\b(?:not a valid|invalid) (?:test|run|trial)\b|\bdoes(?:n't| not) count\b", re.IGNORECASE)
+_VOID = re.compile(
+    r"\b(?:not a valid|invalid) (?:test|run|trial)\b|\b(?:do|does|did)(?:n't| not) count\b|\bnot counted\b",
+    re.IGNORECASE,
+)
 """Whoever writes that believes nothing of the trial, whatever was seen."""
 _ADJOINS = re.compile(r"\W*(?:not\W*)?")
 _KINDS = tuple(
@@ -144,10 +147,18 @@ def _is_another(text: str, words: Sequence[tuple[int, int, Word]], problem: Prob
         pairs = ((a.lower(), b.lower()) for a in quoted for b in problem.quoted)
         if max(fuzz.partial_ratio(a, b) for a, b in pairs) < ALIKE:
             return True
-    if problem.quiet and _LOUD.search(text):
-        return True
-    mine = kinds(text)
+    mine = kinds(_failing(text, words))
+    if problem.quiet and _LOUD.search(text) and not mine & problem.kinds:
+        return True  # "hung, killed after 20 min" is the hang
     return bool(mine and problem.kinds) and not mine & problem.kinds
+
+
+def _failing(text: str, words: Sequence[tuple[int, int, Word]]) -> str:
+    """A text less what it says did not happen: `hang gone, but garbage` is about garbage."""
+    for begin, end, word in words:
+        if word is Word.CLEAN:
+            text = text[:begin] + " " * (end - begin) + text[end:]
+    return text
 
 
 def kinds(text: str) -> frozenset[str]:

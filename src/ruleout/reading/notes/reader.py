@@ -11,18 +11,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
-from ruleout.reading.notes.claims import PREVIOUS, Claim
+from ruleout.reading.notes.claims import PREVIOUS, RUN, Claim
 from ruleout.reading.notes.commands import difference, settings
+from ruleout.reading.notes.found import Change
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Paragraph, blocks
 from ruleout.reading.notes.outcomes import Problem, judge, kinds, shortened
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.sections import told_by
+from ruleout.reading.notes.spoken import OFF, ON
 from ruleout.reading.notes.tables import against
 from ruleout.reading.notes.text import MOST, decoded, plain
 from ruleout.reading.notes.told import Told
 
 _INTRO = 1500
 """Characters before the first trial in which a complaint is looked for."""
+_LIKE = re.compile(rf"\W*same (?:as|like)\s+(?:the\s+)?(?:{RUN}\s*)?#?(\d{{1,3}}|[A-Z])\b(?![.\d])", re.IGNORECASE)
+"""An outcome that is told by that of another trial."""
 
 
 def read_notes(data: bytes, source: str = "") -> Notes:
@@ -38,6 +42,7 @@ class _Reader:
     def __init__(self, source: str, found: Sequence[Block], told: Told) -> None:
         self.source, self.blocks, self.told = source, found, told
         self.unused = list(told.unused)
+        self.results: dict[str, str] = {}
         self.line, self.command = self._command()
         self.base = settings(self.command) if self.command else {}
 
@@ -72,8 +77,14 @@ class _Reader:
         for command in claim.found.commands[:1]:
             changed |= difference(self.base, settings(command.argv)) if self.base else {}
         for change in claim.found.changes:
-            changed[change.name] = change.level
+            changed[self._flag(change)] = change.level
         return changed
+
+    def _flag(self, change: Change) -> str:
+        """The name of what was changed: the command's own flag where words name it with a value (`tp 1`)."""
+        flags = (f"--{change.name.replace('_', '-')}", f"-{change.name}")
+        spoken = not change.sure and change.level not in (ON, OFF)
+        return next((flag for flag in flags if spoken and flag in self.base), change.name)
 
     def _resolved(self, claims: Sequence[tuple[Claim, dict[str, str] | None]]) -> list[tuple[Claim, dict[str, str]]]:
         """Claims with all of their changes: of a row against the baseline's, of one that builds on another as well."""
@@ -86,7 +97,10 @@ class _Reader:
                 continue
             if claim.told and (row := base_rows.get(id(claim))) is not None:
                 changed = {**against(row.told, claim.told), **changed}
-            base = previous if claim.base == PREVIOUS else known.get(claim.base.lower(), {})
+            if claim.base and claim.base != PREVIOUS and _key(claim.base) not in known:
+                self._pass(Unused(claim.line, shortened(claim.text), "builds on a trial that is not told"))
+                continue
+            base = previous if claim.base == PREVIOUS else known.get(_key(claim.base), {})
             if claim.base and base is not changed:
                 changed = {**base, **changed}
             changed = {
@@ -95,7 +109,8 @@ class _Reader:
                 if self.base.get(name) != level or not name.startswith("-")
             }
             if claim.label:
-                known.setdefault(claim.label.lower(), changed)
+                known.setdefault(_key(claim.label), changed)
+                self.results.setdefault(_key(claim.label), claim.result)
             previous = changed
             resolved.append((claim, changed))
         return resolved
@@ -130,7 +145,7 @@ class _Reader:
                 return
 
     def _trials(self, claim: Claim, changed: Mapping[str, str], problem: Problem) -> Iterator[ToldTrial]:
-        judged = judge(claim.result, problem)
+        judged = judge(self._result(claim.result), problem)
         text = shortened(claim.text)
         if judged is None:
             self._pass(Unused(claim.line, text, "no outcome is told"))
@@ -147,9 +162,19 @@ class _Reader:
                 claim.line, text, Configuration(changed), kind, times, failure, claim.label, minutes=claim.minutes
             )
 
+    def _result(self, text: str) -> str:
+        """The words of an outcome; where they are `same as run 2`, that one's, or none if it is not known."""
+        like = _LIKE.match(text)
+        return text if like is None else self.results.get(_key(like[1]), "")
+
     def _pass(self, unused: Unused) -> None:
         if unused not in self.unused:
             self.unused.append(unused)
+
+
+def _key(label: str) -> str:
+    """What a trial is called by others: `run 2`, `#2` and `2` are one."""
+    return re.sub(r"^\D+(?=\d)|^\w+ +", "", label.lower())
 
 
 def _no_complaint(claims: Sequence[tuple[Claim, dict[str, str]]], command: int) -> list[tuple[Claim, dict[str, str]]]:

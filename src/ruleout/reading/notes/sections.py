@@ -10,18 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
+from ruleout.reading.notes.claims import Claim, base_of, claims_of, has_outcome
 from ruleout.reading.notes.fields import ERROR, RESULT, WHAT, field_of, fields
 from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Block, Code, Heading, Item, Line, Paragraph, Table
 from ruleout.reading.notes.lists import ASKS, STARTS, is_outcome, joined, lines_as_items, lines_of, read_item
 from ruleout.reading.notes.outcomes import judge
 from ruleout.reading.notes.sentences import is_supposed, read_paragraph, sentences
+from ruleout.reading.notes.sessions import session_claims
 from ruleout.reading.notes.tables import claims_in
 from ruleout.reading.notes.told import Told, commands_of, line_of, retyped
 
 _PLANNED = re.compile(
-    r"\W*(?:to ?-?do|ideas?|next(?: steps?| up)?|plan(?:s|ned)?|what(?:'s| is)? (?:is )?(?:next|left|missing)"
+    r"\W*(?:to ?-?do|cancell?ed|waiting|on hold|ideas?|next(?: steps?| up)?"
+    r"|plan(?:s|ned)?|what(?:'s| is)? (?:is )?(?:next|left|missing)"
     r"|left to (?:do|try)"
     r"|to try|open(?: questions?)?|later|backlog|wish ?list|not (?:yet )?(?:tried|tested|done)|untried|untested"
     r"|remaining"
@@ -129,7 +131,11 @@ def _read_blocks(told: Told, body: Sequence[Block], outcome: str = "") -> None:
 
 
 def _read_code(told: Told, block: Code) -> None:
-    """What is quoted is a command, a log, or a list that was pasted as it was."""
+    """What is quoted is a terminal's session, a log, or a list that was pasted as it was."""
+    session = list(session_claims(block.lines))
+    told.claims += session
+    if session:
+        return
     if sum(STARTS.match(text) is not None and has_outcome(text) for _, text in block.lines) > 1:
         for item in lines_as_items(block.lines):
             read_item(told, item)
@@ -169,7 +175,8 @@ def _as_trial(heading: Heading, body: Sequence[Block]) -> Claim | None:
         found = head if any(change.sure for change in head.changes) else _first_changes(lines, head)
     if found.begin < 0:
         return None
-    return Claim(heading.line, title, _with_error(result, body, known), found, _label(title))
+    base = "" if commands else base_of(known.get(WHAT, title))
+    return Claim(heading.line, title, _with_error(result, body, known), found, _label(title), base)
 
 
 def _is_about(title: str, head: Found) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ruleout.reading.notes.found import Change
 
 OFF, ON = "off", "on"
-_PARALLEL = re.compile(r"(?<![\w-])(tp|pp|dp|ep)[ =_-]?(?:size[ =]?)?(\d{1,3})\b", re.IGNORECASE)
+_PARALLEL = re.compile(r"(?<![\w-])(tp|pp|dp|ep|concurrency)[ =_-]?(?:(?:size|of)[ =]?)?(\d{1,3})\b", re.IGNORECASE)
 _PACKAGES = (
     r"transformers|vllm|sglang|pytorch|torch|flashinfer(?:-python)?|triton|cuda(?:[ -]toolkit)?"
     r"|(?:nvidia[ -])?driver|nccl"

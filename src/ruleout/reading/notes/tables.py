@@ -14,6 +14,7 @@ from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, base_of, has_outcome
 from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Table
+from ruleout.reading.notes.values import is_level
 
 _RESULT = re.compile(
     r"\b(?:results?|outcome|verdict|status|what happen\w*|observ\w*|behaviou?r|effect|works?|ok|pass\w*|crash\w*"
@@ -28,7 +29,8 @@ _CHANGE = re.compile(
 _LABEL = re.compile(r"^(?:#|no\.?|nr\.?|n|id|idx|trial|run|test|attempt|exp\w*|case|step|try|t|)\W*\d*$", re.I)
 _MINUTES = re.compile(r"^(?:t|time|min\w*|duration|took|wall\w*|elapsed)\b", re.I)
 _ASIDE = re.compile(
-    r"^(?:note\w*|remark\w*|comment\w*|details?|why.*|who|date|when|logs?|log ?file|stage|where|link|ticket|by|tok/s"
+    r"^(?:note\w*|remark\w*|comment\w*|details?|why.*|who|owner|user|date|day|when|host|node|machine"
+    r"|logs?|log ?file|stage|where|link|ticket|by|tok/s"
     r"|tput|throughput|perf\w*|speed|latency|ttft.*|mem\w*)$",
     re.I,
 )
@@ -73,12 +75,17 @@ def claims_in(table: Table) -> list[Claim] | None:
     minutes = next(
         (i for i in range(width) if _MINUTES.match(heads[i]) and i not in (result, *changed, *factors)), None
     )
+    known = {result, *changed, *factors, *errors, *asides, label, minutes}
+    unread = [i for i in range(width) if i not in known]
+    empty = [row for _, row in rows if not any(row[i].strip(" -–—") for i in changed)]
     return [
         Claim(
             line,
             " | ".join(cell for cell in row if cell),
             _told_result(heads[result], row[result], [row[i] for i in errors], [row[i] for i in asides]),
-            _found([row[i] for i in changed]),
+            Found()
+            if row in empty and not factors and any(row[i] != empty[0][i] for i in unread)
+            else _found([row[i] for i in changed]),
             label=row[label].strip(" #*`.") if label is not None else "",
             base=next((base for i in changed if (base := base_of(row[i]))), ""),
             told={_factor(header[i]): row[i].strip("` *") for i in factors},
@@ -153,7 +160,8 @@ def _tells_changes(head: str, cells: Sequence[str]) -> bool:
 
 
 def _is_factor(header: str, head: str, cells: Sequence[str], changed: bool) -> bool:
-    """Whether a column has a level in each row. Where another column tells changes, only a flag's or a variable's."""
+    """Whether a column has a level in each row. Where another column tells changes, it takes a flag's or a
+    variable's name, or cells that are levels and nothing else."""
     if (
         _LABEL.match(head)
         or _ASIDE.match(head)
@@ -163,8 +171,14 @@ def _is_factor(header: str, head: str, cells: Sequence[str], changed: bool) -> b
     ):
         return False
     if changed and not re.match(r"--|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[a-z]+_[a-z_]+$", head):
-        return False
+        return _are_levels(cells)
     return all(len(cell) <= 40 and len(cell.split()) <= 3 for cell in cells)
+
+
+def _are_levels(cells: Sequence[str]) -> bool:
+    """Whether cells are a few values that come again: `on`, `triton`, `fp8_e4m3`; no measure, date or person."""
+    told = [cell.strip("` *") for cell in cells if cell.strip("` *")]
+    return len(set(told)) < len(told) and all(is_level(cell) for cell in told)
 
 
 def _factor(header: str) -> str:

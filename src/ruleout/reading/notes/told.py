@@ -22,6 +22,7 @@ class Told:
         commands: whole commands, each with its line.
         complaints: what is said to be the problem.
         tables: the claims of each table, which are compared with one another.
+        item: the line of the item of a list that was read last.
         asked: what somebody has asked for, until somebody answers.
         sorted_by_outcome: lists stand under headings that say what became of all in them.
     """
@@ -32,6 +33,7 @@ class Told:
     complaints: list[str] = field(default_factory=list)
     tables: list[list[Claim]] = field(default_factory=list)
     sorted_by_outcome: bool = False
+    item: int = 0
     asked: Claim | None = None
 
     def leave(self, line: int, text: str, why: str) -> None:

@@ -54,6 +54,12 @@ def looks_like_value(word: str) -> bool:
     return _LOOKS.fullmatch(word) is not None
 
 
+def is_level(word: str) -> bool:
+    """Whether a word is a level by itself: a known one, a version, or a name with a digit or an underscore in it."""
+    known = _KNOWN.fullmatch(word.lower().rstrip("0123456789")) is not None
+    return known or (looks_like_value(word) and re.search(r"[A-Za-z]|\.\d+\.", word) is not None)
+
+
 def bare(value: str) -> str:
     """A value without the quotes around it."""
     value = value.strip()

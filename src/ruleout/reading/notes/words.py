@@ -11,10 +11,12 @@ from enum import StrEnum
 
 
 class Word(StrEnum):
-    """What a word says of a trial: not made, failed otherwise, did not fail, failed as before, failed, left open."""
+    """What a word says of a trial: not made, failed otherwise, did begin, did not fail, failed as before, failed, left
+    open. That it began says nothing of the failure."""
 
     UNTRIED = "untried"
     OTHER = "other"
+    HALF = "half"
     CLEAN = "clean"
     SAME = "same"
     FAILED = "failed"
@@ -37,8 +39,10 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\b(?:will|should|could|would|might|must|let's|going to|want to|plan to|worth) (?:\w+ )?"
         r"(?:try|trying|do|run|test|check|see|be (?:run|tested|tried))\b",
         r"\bto be (?:run|tested|tried|done)\b|\bnext\b(?=\s*:|\s*$)",
+        r"\bnoch (?:offen|nicht (?:getestet|probiert|versucht))|\bnicht getestet\b",
     ),
     Word.OTHER: (
+        rf"\b(?:before|instead of|rather than) (?:(?:it|we|reach\w*|got|get\w*|to|the|any|a) ){{0,5}}{_BAD}\b",
         rf"\b(?:different|another|other|new|unrelated|separate|distinct) +(?:\w+ +)?"
         rf"(?:{_BAD}|\w*Error|thing|story|place|way|reason|message)\b",
         r"(?<!for )(?<!by )\bsomething else\b|\bnot the same\b|\bmasked\b",
@@ -54,10 +58,18 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\b(?:does not|doesn't|did not|didn't) fit\b|\brejected\b|\bunsupported\b|\bnot supported\b"
         r"|\bunrecogni[sz]ed argument\w*|\binvalid choice\b",
         r"\bno such option\b|\bunknown (?:argument|option|flag)\b",
+        r"\banderer (?:fehler|absturz)|\banderes problem|\bstartet (?:\w+ ){0,2}nicht\b",
+    ),
+    Word.HALF: (
+        r"\b(?:load|start|boot|launch|compil|build|built|install|initiali[sz])(?:s|ed|es|ing)? (?:up )?"
+        r"(?:fine|okay|ok|cleanly|correctly|good|well)\b",
     ),
     Word.CLEAN: (
+        rf"\b{_BAD} (?:(?:is|are|was|has|seems) )?(?:gone|disappeared|vanished|fixed|went away)\b",
         rf"\bno (?:more |longer |further |single |such )?(?:[\w-]+ )?{_BAD}",
         rf"\b(?:without|w/o|zero|0) (?:a |any |a single |further |one )?(?:[\w-]+ )?{_BAD}",
+        rf"\b(?:kein(?:e|en)?|ohne) (?:\w+ )?(?:{_BAD}|abst(?:urz|ürze)\b|fehler\b)",
+        r"\b(?:läuft|geht|funktioniert)\b(?! (?:\w+ )?nicht\b)",
         r"\bnever (?:crash|fail|h[au]ng|occur|happen|reproduc|saw|seen)\w*",
         r"\bnot reproduc\w*|\bcan(?:no|')t reproduce\b|\bcan ?not reproduce\b|\bunable to reproduce\b",
         r"\b(?:did|does|do)(?: not|n'?t) +(?:crash|fail|hang|repro|happen|occur|oom|show|trigger|segfault|assert|die"
@@ -73,10 +85,14 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"|\bheld up\b",
         r"[✅✓✔🟢👍🎉☑]|:(?:white_check_mark|heavy_check_mark|\+1|tada|thumbsup|large_green_circle|green_circle|ok|check):",
         r"\b(?:ran|runs|running) (?:through|for|overnight|all night|to completion|happily)\b",
+        r"\b(?:went|goes|got|made it|came) (?:all the way )?through\b"
+        r"|(?<!not )(?<!n't )(?<!never )(?<!half )\b(?:finish(?:es|ed)|complete[sd])\b(?=\W*$|[.,;:!]|\s+(?:too|fine"
+        r"|all|after|in|the run|within|without|\())",
     ),
     Word.SAME: (
         r"\bsame\b|\bagain\b|\bstill\b|\bidentical\w*|\bas before\b|\bunchanged\b|\bditto\b|\blikewise\b",
         r"\bno (?:change|difference|effect|improvement|luck|joy|dice|help)\b|\bmade no difference\b",
+        r"\bgleicher (?:fehler|absturz)|\bimmer noch\b|\bnach wie vor\b|\bwieder\b",
         r"\bchang(?:ed|es) nothing\b|\bwithout (?:any )?(?:effect|change|success|improvement)\b|\bto no avail\b"
         r"|\bd(?:id|oes|o) nothing\b",
         r"\b(?:did|does|do)(?: not|n'?t) +(?:help|change|fix|matter|make)\w*|\bnot (?:it|the cause)\b",
@@ -90,15 +106,18 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\bsalad\b|\bempty\b|\bh[au]ngs?\b|\bhanging\b|\bstuck\b|\bstall(?:s|ed)?\b|\bdead-?lock\w*|\bfr(?:ee"
         r"|o)ze[sn]?\b",
         r"\bseg-?faults?\w*|\b(?:sig)?segv\b|\bcore dump\w*|\bboom\b|\bdie[sd]\b|\bdead\b|\bdying\b|\bassert\w*"
-        r"|\boom\w*",
+        r"|\boom\w*|\bfaults?\b",
         r"\bout of memory\b|\bunresponsive\b|\bnans?\b|\berrors?\b|\b\w+Error\b|\bexception\b|\btraceback\b|\bkilled\b",
         r"\btimes? ?outs?\b|\btimed out\b|\bko\b|\bnok\b|\bcorrupt\w*|\billegal\b|\bXid\b|\bleak\w*|\bregress\w*"
         r"|\bred\b",
         r"\bblow\w* up\b|\bblew up\b|\bkaputt?\b",
+        r"\b(?:läuft|geht|funktioniert) (?:\w+ )?nicht\b|\babst(?:urz|ürze)\b|\bst(?:ü|ue)rzt\b|\babgestürzt\b"
+        r"|\bhängt\b|\bfehler\b",
         r"[❌✗✘✖🔴💥☠]|:(?:x|boom|red_circle|no_entry|fire|skull|-1|thumbsdown|negative_squared_cross_mark):|!!!!+",
     ),
     Word.UNRESOLVED: (
-        r"\bnot a valid (?:test|run|trial)\b|\binvalid (?:test|run|trial)\b|\bdoes(?:n't| not) count\b",
+        r"\bnot a valid (?:test|run|trial)\b|\binvalid (?:test|run|trial)\b|\b(?:do|does|did)(?:n't| not) count\b"
+        r"|\bnot counted\b",
         r"\babort(?:ed)?\b|\binconclusive\b|\bunclear\b|\bunresolved\b|\bg[ai]ve up\b|\binterrupted\b|\bunfinished\b",
         r"\bnot finished\b|\bdid(?:n'?t| not) finish\b|\bstopped (?:it|early|the run)\b|\bhad to (?:stop|kill|abort)\b",
         r"\blost (?:the )?(?:node|machine|log|box|allocation)\b|\bpreempt\w*|\bno result\b|\bcancel\w*",
@@ -115,7 +134,8 @@ _EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 def said(text: str) -> Iterator[tuple[int, int, Word]]:
     """The words of a text that say what became of a trial: where each begins and ends."""
     for found in _EVENTS.finditer(spoken(text)):
-        yield found.start(), found.end(), Word(found.lastgroup or "")
+        if (word := Word(found.lastgroup or "")) is not Word.HALF:
+            yield found.start(), found.end(), word
 
 
 def spoken(text: str) -> str:
