@@ -49,7 +49,7 @@ def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: P
 
 
 def test_many_styles_are_there() -> None:
-    assert len(STYLES) >= 46
+    assert len(STYLES) >= 52
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,8 @@ def test_a_failure_of_another_kind_is_another_failure() -> None:
         ("CUDA graphs off", {"cuda_graphs": "off"}),
         ("kv_cache_dtype=bf16", {"kv_cache_dtype": "bf16"}),
         ("`--kv-cache-dtype` to `bf16`", {"--kv-cache-dtype": "bf16"}),
+        ("--chunked-prefill-size -1", {"--chunked-prefill-size": "-1"}),
+        ("--enforce-eager -22 % tput", {"--enforce-eager": "present"}),
         ("""`--hf-overrides '{"a": 1}'`""", {"--hf-overrides": '{"a": 1}'}),
         ("`ValueError: got dtype=bf16, wanted --x`", {}),
     ],
@@ -276,6 +278,46 @@ def test_an_export_keeps_its_empty_cells_and_reads_columns_of_levels() -> None:
         ({}, "reproduced", 1),
         ({"attn": "triton"}, "clean", 1),
         ({"--a-a": "present"}, "reproduced", 1),
+    ]
+
+
+def test_a_count_of_failures_beside_one_of_runs_is_an_outcome() -> None:
+    text = 'args;runs;crashed;note\n"";5;5;\n--a-a;5;0;"slow; see wiki"\n--b-b;5;4;\n--c-c;0;;\n'
+    assert told(text) == [
+        ({}, "reproduced", 5),
+        ({"--a-a": "present"}, "clean", 5),
+        ({"--b-b": "present"}, "reproduced", 4),
+        ({"--b-b": "present"}, "clean", 1),
+    ]
+
+
+def test_what_brings_its_own_failure_has_not_shown_the_one_that_the_notes_are_about() -> None:
+    text = "- baseline: crash\n- `--a-a`: OOM, does not fit\n- `--b-b`: crash\n"
+    assert [outcome for _, outcome, _ in told(text)] == ["reproduced", "other", "reproduced"]
+    assert told("- baseline: OOM\n- `--a-a`: OOM\n")[1][1] == "reproduced"
+
+
+def test_a_word_that_only_opens_a_sentence_is_no_outcome() -> None:
+    assert told("- baseline: crash\n- ok so try `--a-a`\n") == [({}, "reproduced", 1)]
+
+
+SCRIPT = """\
+#!/bin/sh
+# as documented -> crash
+# vllm serve m --a-a 1
+# eager -> ok
+# vllm serve m --a-a 1 --enforce-eager
+
+# graphs off, works
+vllm serve m --a-a 1 --b-b 2
+"""
+
+
+def test_a_script_keeps_its_earlier_commands_behind_comments() -> None:
+    assert told(SCRIPT) == [
+        ({}, "reproduced", 1),
+        ({"--enforce-eager": "present"}, "clean", 1),
+        ({"--b-b": "2"}, "clean", 1),
     ]
 
 

@@ -42,7 +42,8 @@ _AND = re.compile(r"^[`\s]*(?:,|and|&|/|\+|or|nor)+[`\s]*(?:and\s+)?$", re.I)
 _BASELINE = re.compile(
     r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing (?:is |was )?changed|no (?:extra "
     r"|special )?(?:changes?|flags?|args|options)|none(?! of\b)"
-    r"|as (?:above|is|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?|(?:the )?(?:usual"
+    r"|as (?:above|is|it was|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?"
+    r"|(?:the )?(?:usual"
     r"|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?"
     r"|default(?:s| \w+)?|plain|out of the box|just the command|wie oben|unverändert)\b"
     r"|^\s*(?:[-–—]|\"\"|'')\s*$|^\s*\(none\)|^\s*nothing\s*(?:$|[:,;→|–—-])|^\s*base\b",

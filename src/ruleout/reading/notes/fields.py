@@ -20,6 +20,8 @@ _KEYS = {
     LABEL: r"(?:run|trial|test|attempt|exp\w*|try|id|no|nr|case|step|name|title)(?: ?#?\d+)?",
     ERROR: r"error|message|exception|failure|traceback",
 }
+_SETTING = re.compile(r"(?<!\S)[`'\"]?(?:--[A-Za-z]|[A-Z][A-Z0-9]*_[A-Z0-9_]+=)")
+"""A flag or a variable: `Test: --enforce-eager` says what was changed, and is no name of a test."""
 _ROLES = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _KEYS.items()}
 
 
@@ -32,7 +34,8 @@ class Field(NamedTuple):
     @property
     def role(self) -> str:
         """What the key says of a trial; empty for any other one."""
-        return next((role for role, pattern in _ROLES.items() if pattern.fullmatch(self.key)), "")
+        role = next((role for role, pattern in _ROLES.items() if pattern.fullmatch(self.key)), "")
+        return WHAT if role == LABEL and _SETTING.search(self.value) else role
 
 
 def field_of(text: str) -> Field | None:

@@ -123,6 +123,9 @@ class _Layout:
         self.blank = True
 
     def blocks(self) -> Iterator[Block]:
+        if self.lines and self.lines[0].startswith("#!"):
+            yield Code(list(enumerate(self.lines, 1)))  # a script: no comment of it is a heading
+            return
         while self.at < len(self.lines):
             text, number = self.lines[self.at], self.at + 1
             if not text.strip():

@@ -46,6 +46,8 @@ _KINDS = tuple(
     )
 )
 """Kinds of failure in the words of people; an engine's own words are told by the table of classes."""
+_ITS_OWN = frozenset({"oom", "start", "arguments"})
+"""Kinds of failure that a change brings by itself: notes that do not name them as their problem are about another."""
 _LOUD = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b|\bSIG[A-Z]{3,}"
     r"|(?i:\bcrash|seg-?fault|\bfault\b|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump|illegal|(?:cuda|hip) error"
@@ -150,7 +152,7 @@ def _is_another(text: str, words: Sequence[tuple[int, int, Word]], problem: Prob
     mine = kinds(_failing(text, words))
     if problem.quiet and _LOUD.search(text) and not mine & problem.kinds:
         return True  # "hung, killed after 20 min" is the hang
-    return bool(mine and problem.kinds) and not mine & problem.kinds
+    return bool(mine and (problem.kinds or mine <= _ITS_OWN)) and not mine & problem.kinds
 
 
 def _failing(text: str, words: Sequence[tuple[int, int, Word]]) -> str:

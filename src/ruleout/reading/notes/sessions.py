@@ -1,7 +1,7 @@
 """What was pasted from a terminal: commands, and the comments that say what became of them.
 
-Only what a person wrote is read: a comment behind a command, or the one before it where none stands behind. What the
-programs printed in between is nobody's word of an outcome.
+Only what a person wrote is read: the comments behind commands, or those before them where the last has none behind it.
+What the programs printed in between is nobody's word of an outcome.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ruleout.reading.notes.claims import Claim, has_outcome
 from ruleout.reading.notes.commands import command_of
 from ruleout.reading.notes.layout import Line
 from ruleout.reading.notes.sentences import is_supposed
-from ruleout.reading.notes.told import retyped
+from ruleout.reading.notes.told import retyped, switched_on
 
 _COMMENT = re.compile(r"^\s*#+\s*(.*)$")
 _PROMPT = re.compile(r"[$❯]\s")
@@ -35,31 +35,31 @@ class _Typed:
 
 def session_claims(lines: Sequence[Line]) -> Iterator[Claim]:
     """A claim for each command of which comments say what became."""
-    for typed in _typed(lines):
-        comments = next((c for c in (typed.after, typed.before) if has_outcome(" ".join(c))), [])
-        result, command = " . ".join(comments), retyped(typed.argv)
-        if comments and not is_supposed(result):
-            yield Claim(typed.line, f"{command}: {result}", result, changes_in(command))
+    for block in _blocks(lines):
+        ahead = has_outcome(" ".join(block[0].before)) and not block[-1].after
+        told = [block[0].before, *(typed.after for typed in block)] if ahead else [typed.after for typed in block]
+        for typed, comments in zip(block, told, strict=False):
+            result, command = " . ".join(comments), retyped(typed.argv)
+            if has_outcome(result) and not is_supposed(result):
+                yield Claim(typed.line, f"{command}: {result}", result, changes_in(command))
 
 
-def _typed(lines: Sequence[Line]) -> Iterator[_Typed]:
-    """The commands that start an engine. What a comment says after a blank line belongs to what follows it."""
-    typed: _Typed | None = None
+def _blocks(lines: Sequence[Line]) -> Iterator[list[_Typed]]:
+    """The commands that start an engine, those together that no blank line and no other command parts."""
+    block: list[_Typed] = []
     before: list[str] = []
-    for line, text in _whole(lines):
+    for line, text in _whole([(line, switched_on(text)) for line, text in lines]):
         if comment := _COMMENT.match(text):
-            (before if typed is None else typed.after).append(_ARROW.sub("", comment[1]))
-            continue
-        argv = command_of(text)
-        over = argv or _PROMPT.match(text) or (not text and (typed is None or typed.after))
-        if over and typed is not None:
-            yield typed
-        if over:
+            (block[-1].after if block else before).append(_ARROW.sub("", comment[1]))
+        elif argv := command_of(text):
             behind = text[len(arguments.uncommented(text)) :].strip(" #")
-            typed = _Typed(line, argv, before, [behind] if behind else []) if argv else None
-            before = []
-    if typed is not None:
-        yield typed
+            block.append(_Typed(line, argv, [] if block else before, [behind] if behind else []))
+        elif not text or _PROMPT.match(text):
+            if block:
+                yield block
+            block, before = [], []
+    if block:
+        yield block
 
 
 def _whole(lines: Sequence[Line]) -> Iterator[Line]:

@@ -14,11 +14,12 @@ from ruleout.reading.notes.changes import changes_in
 from ruleout.reading.notes.claims import Claim, base_of, has_outcome
 from ruleout.reading.notes.found import Found
 from ruleout.reading.notes.layout import Table
+from ruleout.reading.notes.sentences import is_supposed
 from ruleout.reading.notes.values import is_level
 
 _RESULT = re.compile(
     r"\b(?:results?|outcome|verdict|status|what happen\w*|observ\w*|behaviou?r|effect|works?|ok|pass\w*|crash\w*"
-    r"|fail\w*|symptom|hangs?|nans?|reproduc\w*|ergebnis|good|clean|stable|happened|response)\b\??",
+    r"|fail\w*|symptom|hangs?|nans?|reproduc\w*|garbage|broken|ergebnis|good|clean|stable|happened|response)\b\??",
     re.I,
 )
 _CHANGE = re.compile(
@@ -36,6 +37,8 @@ _ASIDE = re.compile(
 )
 _ERROR = re.compile(r"^(?:error|message|exception|failure|symptom|details?)\b", re.I)
 _BADNESS = re.compile(r"^(?:crash\w*|fail\w*|hangs?|nans?|bug|broken|reproduc\w*|repro|garbage|oom|bad)\b", re.I)
+_GOODNESS = re.compile(r"^(?:ok|pass\w*|good|clean|works?|success\w*)\b", re.I)
+_RUNS = re.compile(r"^(?:#\s*)?(?:no\.? of |number of )?(?:runs|tries|attempts|starts|total)$", re.I)
 _WHEN = re.compile(r"\b(?:crash\w*|fail\w*|hangs?|died?|nans?|oom\w*)\W+(?:after|at|in)\b", re.I)
 """A header whose cells say when it failed."""
 _YES = re.compile(r"^(?:(?:y|yes|x|true|1)\b|[✓✔✅]|:\w+check\w*:)", re.I)
@@ -56,8 +59,9 @@ def claims_in(table: Table) -> list[Claim] | None:
     rows = [(line, [*row, *[""] * (width - len(row))][:width]) for line, row in rows if any(row)]
     if width < 2 or not rows:
         return None
-    columns = [[row[i] for _, row in rows] for i in range(width)]
     heads = [re.sub(r"[*`]", "", head).strip() for head in header]
+    rows = _counted(heads, rows)
+    columns = [[row[i] for _, row in rows] for i in range(width)]
     result = _result_column(heads, columns)
     if result is None:
         return None
@@ -125,6 +129,24 @@ def _upright(table: Table) -> Table:
     width = len(header)
     columns = [[header[i], *((row + [""] * width)[i] for _, row in rows)] for i in range(width)]
     return Table([(last[0], column) for column in columns])
+
+
+def _counted(heads: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Rows in which a count of failures, or of passes, beside one of runs is put in words: `crash 4 of 5`."""
+    every = next((i for i, head in enumerate(heads) if _RUNS.match(head)), None)
+    if every is None:
+        return list(rows)
+    words = ["crash" if _BADNESS.match(head) else "ok" if _GOODNESS.match(head) else "" for head in heads]
+    return [
+        (
+            line,
+            [
+                f"{word} {cell} of {row[every]}" if word and cell.isdecimal() and row[every].isdecimal() else cell
+                for word, cell in zip(words, row, strict=True)
+            ],
+        )
+        for line, row in rows
+    ]
 
 
 def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> int | None:
@@ -198,6 +220,8 @@ def _found(cells: Sequence[str]) -> Found:
 
 def _told_result(head: str, cell: str, errors: Sequence[str], asides: Sequence[str]) -> str:
     """The outcome of a row in words, where its header is half of it (`crash?` yes), and the error that it names."""
+    if re.fullmatch(r"n/?a|\?*", cell, re.I):
+        cell = next((aside for aside in asides if has_outcome(aside) and not is_supposed(aside)), cell)
     if not has_outcome(cell):
         if _WHEN.search(head) and re.match(r"\d", cell):
             cell = f"crash after {cell}"

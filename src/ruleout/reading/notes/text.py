@@ -23,6 +23,7 @@ _LOGGED = re.compile(
     r"|^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* .{0,40}\b(?:INFO|WARNING|WARN|ERROR|DEBUG)\b|unauthenticated requests"
 )
 """What a logger writes, and no person."""
+_MONOSPACED = re.compile(r"\{\{([^{}]+)\}\}")
 _QUOTE = re.compile(r"^(?: ?>)+ ?")
 
 
@@ -43,6 +44,8 @@ def plain(line: str) -> str:
     line = _QUOTE.sub("", line)
     if "<" in line:
         line = _TAGS.sub(" ", _COMMENT.sub("", line)).rstrip()
+    if "{{" in line:
+        line = _MONOSPACED.sub(r"`\1`", line)
     if "](" in line:
         line = _LINK.sub(r"\1", line)
     if "&" in line:

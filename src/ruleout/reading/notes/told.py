@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ruleout.model import Unused
 from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import Claim
+from ruleout.reading.notes.claims import Claim, has_outcome
 from ruleout.reading.notes.commands import command_of
 from ruleout.reading.notes.fields import value_of
 from ruleout.reading.notes.layout import Block, Code, Item, Paragraph, Table
@@ -51,7 +51,7 @@ def line_of(block: Block) -> int:
 def commands_of(block: Block) -> list[tuple[str, ...]]:
     """The whole commands in a block."""
     if isinstance(block, Code):
-        return commands_in([text for _, text in block.lines])
+        return commands_in([switched_on(text) for _, text in block.lines])
     if isinstance(block, Paragraph):
         whole = commands_in([value_of(text) for _, text in block.lines])
         text = " ".join(text.strip() for _, text in block.lines)
@@ -61,6 +61,12 @@ def commands_of(block: Block) -> list[tuple[str, ...]]:
         inside = [command.argv for command in changes_in(block.text, words=False).commands]
         return inside or commands_in([text for _, text in block.code])
     return []
+
+
+def switched_on(text: str) -> str:
+    """A line of a script; where it is a command behind a `#`, that command, since it was run once."""
+    inside = re.sub(r"^\s*#+\s*", "", text)
+    return inside if command_of(inside) and not has_outcome(inside) else text
 
 
 def commands_in(lines: Sequence[str]) -> list[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from ruleout.reading.notes.words import said
 _VALUE = re.compile(r"\s+(\"[^\"]*\"|'[^']*'|\{[^{}]*\}|[^\s,;`|()→]+)")
 _GIVEN = re.compile(r"\s+(?:set\s+)?(?:to|of|at)\s+([\w./-]*\d[\w./-]*\w|\d)(?![\w-])")
 """A value behind a word: `--context-length to 8192`."""
+_NEGATIVE = re.compile(r"-\d+(?:\.\d+)?(?![\w%]|\s*%)")
 _LOOKS = re.compile(r"-?\d[\w.]*|\w*[_/.\\]\w[\w./\\-]*|\w*\d\w*|[A-Z][A-Z0-9_]{2,}|[\[{\"'].*|\w+:\w+")
 """A word that is a value wherever it stands."""
 _KNOWN = re.compile(
@@ -33,7 +34,11 @@ def value_after(text: str, end: int) -> tuple[str, int] | None:
     if found is None:
         return None
     word = found[1].rstrip(":.!?")
-    if not word or word.startswith("-") or any(True for _ in said(word)):
+    if (
+        not word
+        or (word.startswith("-") and not _NEGATIVE.match(text, found.start(1)))
+        or any(True for _ in said(word))
+    ):
         return None
     if _NO_VALUE.fullmatch(word):
         return None

@@ -55,7 +55,7 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"(?:start|load|boot|c[oa]me up|launch|g[eo]t (?:that far|there|up))\w*",
         r"\brefuse[sd]? +to +(?:start|load|run|boot|launch)",
         r"\b(?:start\w*|load\w*|launch\w*|server|init\w*) +(?:fails|failed|crashes|crashed|refused)\b",
-        r"\b(?:does not|doesn't|did not|didn't) fit\b|\brejected\b|\bunsupported\b|\bnot supported\b"
+        r"\b(?:does|did)(?: not|n'?t) fit\b|\brejected\b|\bunsupported\b|\bnot supported\b"
         r"|\bunrecogni[sz]ed argument\w*|\binvalid choice\b",
         r"\bno such option\b|\bunknown (?:argument|option|flag)\b",
         r"\banderer (?:fehler|absturz)|\banderes problem|\bstartet (?:\w+ ){0,2}nicht\b",
@@ -78,11 +78,12 @@ _WORDS: dict[Word, tuple[str, ...]] = {
         r"\b(?:has|have|had)(?: not|n't) (?:h[au]ng|crash|fail|died?|broke|happen|reproduc)\w*",
         r"\bnothing (?:bad )?(?:happen\w*|wrong)",
         r"\ball (?:good|green|fine|pass\w*)",
-        r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k|okay|works?|worked|working|fine|good|clean|pass(?:es|ed"
+        r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k(?:ay)?(?!,? (?:so|then|let|try|i|we|thanks|thx|can"
+        r"|could|what)\b)|works?|worked|working|fine|good|clean|pass(?:es|ed"
         r"|ing)?"
         r"|stable|healthy|fixe[sd]|gone|correct|sane|coherent|solve[sd]|cure[sd]|help(?:s|ed)|green|lgtm)\b",
-        r"\balive\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*|\bsmooth\w*"
-        r"|\bheld up\b",
+        r"\balive\b|\blives\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*"
+        r"|\bsmooth\w*|\bheld up\b",
         r"[✅✓✔🟢👍🎉☑]|:(?:white_check_mark|heavy_check_mark|\+1|tada|thumbsup|large_green_circle|green_circle|ok|check):",
         r"\b(?:ran|runs|running) (?:through|for|overnight|all night|to completion|happily)\b",
         r"\b(?:went|goes|got|made it|came) (?:all the way )?through\b"
