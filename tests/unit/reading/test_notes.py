@@ -358,6 +358,9 @@ def test_a_log_that_was_pasted_tells_of_no_trial() -> None:
         "- `serve` prints the readiness of all that it started, and then, in the end, also says of each what failed",
         "| option | what it is for |\n|---|---|\n| `--json` | prints one document, for who asks for what failed |\n",
         "vllm 0.15.0, CUDA 13, two H100; it crashes.",
+        "| flag | meaning | default |\n|---|---|---|\n| `--a-a` | fails early | off |\n| `--b-b` | ok | on |\n",
+        "I was told `--a-a` breaks everything.",
+        "Things to check:\n- fix the `--a-a` crash in our wrapper\n",
     ],
 )
 def test_what_only_describes_is_no_trial(text: str) -> None:

@@ -30,7 +30,8 @@ _DOUBTED = re.compile(r"^[^.!;,]*\?\s*$")
 """How an item goes on from its outcome that only asks for it: `hangs?`."""
 _EXPLAINS = re.compile(
     r"\b(?:because|due to|to (?:avoid|prevent)|otherwise|or else|or it|(?:is|are) (?:required|needed|necessary))\b"
-    r"|\b(?:according to|supposedly|reportedly|(?:he|she|they|someone|docs?|forum) (?:says?|said|claims?))\b",
+    r"|\b(?:according to|supposedly|reportedly|was told|heard)\b"
+    r"|\b(?:(?:he|she|they|someone|docs?|forum) (?:says?|said|claims?))\b",
     re.IGNORECASE,
 )
 """What stands before an outcome that is a reason for a setting, or another's word, and was not seen."""

@@ -25,7 +25,8 @@ _PLANNED = re.compile(
     r"\W*(?:to ?-?do|cancell?ed|waiting|on hold|ideas?|next(?: steps?| up)?"
     r"|plan(?:s|ned)?|what(?:'s| is)? (?:is )?(?:next|left|missing)"
     r"|left to (?:do|try)"
-    r"|to try|open(?: questions?)?|later|backlog|wish ?list|not (?:yet )?(?:tried|tested|done)|untried|untested"
+    r"|(?:things |stuff )?to (?:try|check|test)|open(?: questions?)?"
+    r"|later|backlog|wish ?list|not (?:yet )?(?:tried|tested|done)|untried|untested"
     r"|remaining"
     r"|future)\b",
     re.IGNORECASE,

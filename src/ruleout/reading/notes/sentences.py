@@ -26,7 +26,8 @@ COMPLAINT = re.compile(
 )
 SUPPOSED = re.compile(
     r"\b(?:could|should|would|might|may|maybe|perhaps|probably|suggest\w*|recommend\w*|going to|will|planning|tomorrow"
-    r"|i (?:think|guess|believe|suspect|assume|expect|wonder)|somebody|someone|anyone|one can|you can|please"
+    r"|i (?:think|guess|believe|suspect|assume|expect|wonder)|somebody|someone|anyone|told (?:me|us|that)"
+    r"|was told|heard|one can|you can|please"
     r"|supposed to"
     r"|expected|hopefully|worth)\b",
     re.IGNORECASE,

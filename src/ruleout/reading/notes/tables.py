@@ -38,6 +38,8 @@ _ASIDE = re.compile(
 _ERROR = re.compile(r"^(?:error|message|exception|failure|symptom|details?)\b", re.I)
 _BADNESS = re.compile(r"^(?:crash\w*|fail\w*|hangs?|nans?|bug|broken|reproduc\w*|repro|garbage|oom|bad)\b", re.I)
 _GOODNESS = re.compile(r"^(?:ok|pass\w*|good|clean|works?|success\w*)\b", re.I)
+_MANUAL = re.compile(r"^(?:meaning|descri\w*|defaults?|purpose|help|explanation)$", re.I)
+"""A header of what a manual says of flags."""
 _RUNS = re.compile(r"^(?:#\s*)?(?:no\.? of |number of )?(?:runs|tries|attempts|starts|total)$", re.I)
 _WHEN = re.compile(r"\b(?:crash\w*|fail\w*|hangs?|died?|nans?|oom\w*)\W+(?:after|at|in)\b", re.I)
 """A header whose cells say when it failed."""
@@ -156,6 +158,8 @@ def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> in
     if named:
         first = [i for i in named if re.search(r"result|outcome|verdict|status|happen", heads[i], re.I)]
         return (first or named)[0]
+    if any(_MANUAL.match(head) for head in heads):
+        return None
     others = [
         i
         for i in range(len(heads))
