@@ -193,6 +193,7 @@ SAME_AS = """
 - run 3: same as run 2, with `--b-b`: ok
 - run 4: same as run 9 but `--c-c`: ok
 - run 5: from 8 GPUs to 4, `--d-d 4`: crash
+- 2 with `--h-h`: ok
 - run 6: `--e-e`: same as run 3
 - run 7: `--f-f`
 - ran it again: ok
@@ -207,6 +208,7 @@ def test_same_as_another_run_is_what_that_one_changed_or_how_it_ended_and_nothin
         ({"--a-a": "1"}, "reproduced", 1),
         ({"--a-a": "1", "--b-b": "present"}, "clean", 1),
         ({"--d-d": "4"}, "reproduced", 1),
+        ({"--a-a": "1", "--h-h": "present"}, "clean", 1),
         ({"--e-e": "present"}, "clean", 1),
         ({"--g-g": "present"}, "clean", 1),
         ({"--g-g": "present"}, "clean", 1),

@@ -32,7 +32,7 @@ _SAME_AS = re.compile(
     rf"\b(?:(?:same as|like|as in|on top of|based on|repeat(?:ed)?(?: of)?)\s+(?:the\s+)?{RUN}?"
     rf"|(?:from|again)\s+(?:the\s+)?{RUN})\s*#?(?P<label>\d{{1,3}}|[A-Z])\b(?!\w)"
     rf"|^\W*{RUN}\s*#?(?P<first>\d{{1,3}}|[A-Z])\s*(?:\+|plus|and|with|but|,)"
-    r"|^\W*\(?#?(?P<plain>\d{1,3}|[A-Z])\)?\s*\+\s",
+    r"|^\W*\(?#?(?P<plain>\d{1,3}|[A-Z])\)?\s*\+\s|^\W*#?(?P<number>\d{1,3})\s+(?:plus|with|and|but|without)\s",
     re.I,
 )
 _ONLY = re.compile(r"\bonly (?:if|when|(?:together |in combination )?with)\W*$", re.I)
@@ -203,5 +203,5 @@ def _each(line: int, text: str, group: _Group, result: str) -> Iterator[Claim]:
 
 def _base(text: str, begin: int) -> str:
     if found := _SAME_AS.search(text[: begin + 4]):
-        return found["label"] or found["first"] or found["plain"]
+        return found["label"] or found["first"] or found["plain"] or found["number"]
     return PREVIOUS if _ON_TOP.match(text) else ""
