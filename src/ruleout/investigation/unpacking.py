@@ -105,8 +105,10 @@ def _about(path: Path, archive: zipfile.ZipFile) -> str:
     with contextlib.suppress(*_DAMAGED):
         about = json.loads(archive.read(ABOUT))
         name = about["name"]
-        if about["schema"] == SCHEMA and isinstance(name, str) and _names_folder(name):
-            return name
+        if about["schema"] == SCHEMA and isinstance(name, str):
+            if _names_folder(name):
+                return name
+            raise UsageError(f"{path}: its name names no folder: {name!r:.80}", f"Refused. {_FRESH}")
         raise UsageError(f"{path}: its schema is {about['schema']!r}, not {SCHEMA}", "Use a ruleout that knows it.")
     raise UsageError(f"{path}: {ABOUT} is damaged", _FRESH)
 

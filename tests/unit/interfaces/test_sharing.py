@@ -266,3 +266,10 @@ def test_a_folder_that_cannot_be_made_is_named_as_it_was_given(home: Path, capsy
     problem, remedy = capsys.readouterr().err.splitlines()
     assert problem == f"ruleout: {home}/a.zip/there: File exists"
     assert "--dir" in remedy
+
+
+def test_a_folder_whose_name_cannot_be_typed_travels_all_the_same(home: Path) -> None:
+    (home / "ruleout" / NAME).rename(home / "two\nlines")
+    assert run(["export", "--dir", "two\nlines", "-o", "a.zip"]) == 0
+    assert run(["import", "a.zip"]) == 0
+    assert (home / "ruleout" / "two-lines" / "FINDINGS.md").is_file()
