@@ -23,6 +23,8 @@ PYTHON = [sys.executable]
         (["--no-such-option", "--", "x"], 2, ["--no-such-option"]),
         (["--case", "nowhere.yaml"], 2, ["nowhere.yaml"]),
         (["--", "no-such-engine"], 4, ["no-such-engine was not found"]),
+        (["--", "no-such\nengine"], 4, ["no-such\\nengine was not found"]),
+        (["--", ""], 2, ["no program"]),
         (["--", "llama-server", "-m", "m.gguf"], 4, ["without torch"]),
         (["--", "docker", "run", "vllm/vllm-openai:v1", "--model", "m"], 4, ["a container", "-e RULEOUT_TRACE_DIR"]),
     ],
@@ -38,6 +40,7 @@ def test_what_cannot_be_traced_is_told_in_two_lines(
     assert lines[0].startswith("ruleout: ")
     for word in told:
         assert word in done.err
+    assert not [path for path in workshop.cwd.rglob("*") if path.name != "ruleout"], "nothing took place"
 
 
 @pytest.mark.parametrize(

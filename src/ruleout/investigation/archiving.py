@@ -93,7 +93,7 @@ class _Export:
                 self._file(name, path)
             elif room == "traces" and path.name == "trace.json":
                 self._file(name, path)  # what a trace came to; the numbers that it recorded are too many to travel
-        about = {"schema": SCHEMA, "ruleout": __version__, "name": self.folder.path.name, "files": self.files}
+        about = {"schema": SCHEMA, "ruleout": __version__, "name": _shown(self.folder.path.name), "files": self.files}
         self._text(ABOUT, json.dumps(about, indent=1) + "\n")
         return Exported(self.files, in_order(self.counts), tuple(self.left_out))
 
@@ -162,6 +162,11 @@ class _Export:
     def _write(self, out: IO[bytes], text: str) -> None:
         self.counts.update(PLACEHOLDER.findall(text))
         out.write(text.encode("utf-8", "replace"))
+
+
+def _shown(name: str) -> str:
+    """A folder's name that can be told and typed, as `import` asks for."""
+    return "".join(character if character.isprintable() else "-" for character in name)[:100]
 
 
 def _untold(answer: Any) -> Any:

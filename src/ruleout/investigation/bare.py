@@ -24,9 +24,11 @@ _LONGEST = 60
 
 
 def bare_case(command: Sequence[str]) -> Case:
-    """The case of a command, without factors. Raises UsageError when there is no command."""
+    """The case of a command, without factors. Raises UsageError when there is no command, or no program in it."""
     if not command:
         raise UsageError("nothing to investigate", "Name a case file, or give a command behind `--`.")
+    if not command[0].strip():
+        raise UsageError("the command has no program: its first word is empty", "Name the program behind `--`.")
     found = recognise(command)
     serves = found.engine != "command"
     launched = spelt_out(found.command, offers(found.engine)) if serves else found.command

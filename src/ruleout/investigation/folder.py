@@ -18,6 +18,7 @@ LEAST_ROOM = 8 << 20
 """Bytes that have to be free before a trial is launched."""
 NO_ROOM = 64 << 10
 """With less than this left, a log or an answer may have been cut off, and an engine may have failed of that alone."""
+_REMEDY = "Make room or give permission there; an investigation goes on with --resume."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +104,28 @@ def require_room(folder: Path, least: int = LEAST_ROOM) -> None:
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if disk.f_blocks and free < least:
+        needed = max(least, LEAST_ROOM) >> 20
         raise MissingError(
-            f"{folder}: only {free >> 10} KiB are left on this disk; a trial needs {LEAST_ROOM >> 20} MiB at the least",
-            "Make room there, then go on with --resume; or name a folder elsewhere with --dir.",
+            f"{folder}: only {free >> 10} KiB are left on this disk, and at least {needed} MiB are needed",
+            "Make room there, or name a folder elsewhere with --dir; an investigation goes on with --resume.",
         )
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises MissingError when there is no room."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file whole or not at all; of a link, what it leads to. Raises MissingError when there is no room.
+
+    A device or a pipe is written to: to put a file in its place would take it from everybody.
+    """
+    whole = Path(os.path.realpath(path))
+    temporary = whole.with_name(f".{whole.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            path.write_text(text, encoding="utf-8")
+            return
+        whole.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        temporary.replace(whole)
     except OSError as problem:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise MissingError(f"{path}: {problem.strerror}", "Make room there, then go on with --resume.") from None
+        raise MissingError(f"{path}: {problem.strerror}", _REMEDY) from None

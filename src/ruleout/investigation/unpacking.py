@@ -20,7 +20,7 @@ from typing import Any
 from ruleout.investigation.archiving import ABOUT, CASE, EVENTS, NAME, SCHEMA
 from ruleout.investigation.folder import HOME, Folder, require_room
 from ruleout.investigation.session import current_verdict, read_journal, stored_case
-from ruleout.model import Case, UsageError, Verdict
+from ruleout.model import Case, MissingError, UsageError, Verdict
 from ruleout.model.inert import inert
 from ruleout.store import Store
 
@@ -40,7 +40,8 @@ def unpack(path: Path, chosen: Path | None) -> tuple[Folder, Case, Verdict]:
         MissingError: no room.
     """
     if not path.is_file():
-        raise UsageError(f"{path}: no such file", "Name an archive that `ruleout export` wrote.")
+        what = "no plain file" if path.exists() else "no such file"
+        raise UsageError(f"{path}: {what}", "Name an archive that `ruleout export` wrote.")
     try:
         with zipfile.ZipFile(path) as archive:
             return _imported(path, archive, chosen)
@@ -56,9 +57,12 @@ def _imported(path: Path, archive: zipfile.ZipFile, chosen: Path | None) -> tupl
     home = (chosen or Path(HOME) / about).absolute()
     if home.exists():
         raise UsageError(f"{home} exists already", "Name another folder with --dir.")
-    home.parent.mkdir(parents=True, exist_ok=True)
-    require_room(home.parent, sum(entry.file_size for entry in entries) + (8 << 20))
-    beside = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        require_room(home.parent, sum(entry.file_size for entry in entries) + (8 << 20))
+        beside = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
+    except OSError as problem:
+        raise MissingError(f"{home}: {problem.strerror}", "Name a folder that can be written with --dir.") from None
     try:
         for entry in entries:
             if entry.filename not in (ABOUT, EVENTS):
@@ -101,8 +105,10 @@ def _about(path: Path, archive: zipfile.ZipFile) -> str:
     with contextlib.suppress(*_DAMAGED):
         about = json.loads(archive.read(ABOUT))
         name = about["name"]
-        if about["schema"] == SCHEMA and isinstance(name, str) and _names_folder(name):
-            return name
+        if about["schema"] == SCHEMA and isinstance(name, str):
+            if _names_folder(name):
+                return name
+            raise UsageError(f"{path}: its name names no folder: {name!r:.80}", f"Refused. {_FRESH}")
         raise UsageError(f"{path}: its schema is {about['schema']!r}, not {SCHEMA}", "Use a ruleout that knows it.")
     raise UsageError(f"{path}: {ABOUT} is damaged", _FRESH)
 

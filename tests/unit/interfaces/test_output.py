@@ -1,10 +1,11 @@
-"""How wide an answer is."""
+"""How wide an answer is, and how many lines an error has."""
 
 from __future__ import annotations
 
 import pytest
 
 from ruleout.interfaces.cli.output import WIDTH, answer_console
+from ruleout.interfaces.cli.streams import tell_error
 
 
 @pytest.mark.parametrize("told", ["0", "00", "-5", "wide", "", "²", "9" * 30])
@@ -20,3 +21,12 @@ def test_columns_that_are_no_width_tell_nothing(
 def test_columns_that_are_a_width_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     assert answer_console().width == 60
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\r\nb", "a\x1b[2Jb", "a\u2028b", "a\u202eb"])
+def test_an_error_has_two_lines_whatever_is_in_a_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tell_error(f"{name} größer: gone", f"Look at {name}.")
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 2
+    assert name not in err
+    assert "größer: gone" in err

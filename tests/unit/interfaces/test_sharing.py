@@ -195,3 +195,81 @@ def test_a_rule_is_drafted_to_a_new_file_only_and_passes_its_test(
     assert "✓ 1 rules" in capsys.readouterr().out
     assert run(["rules", "new", "--from", NAME, "-o", "mine.yaml"]) == 2
     assert run(["rules", "new", "--from", "nothing"]) == 2
+
+
+# -- what is there already ---------------------------------------------------------------------------------------------
+
+MINE = "mine\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "-o", "mine"],
+        ["export", "--junit", "mine"],
+        ["check", "--junit", "mine", "--", "touch", "started"],
+        ["investigate", "case.yaml", "--junit", "mine"],
+        ["issue", "--yes", "-o", "mine"],
+        ["issue", "--yes", "--json", "-o", "mine"],
+        ["rules", "new", "--from", NAME, "-o", "mine"],
+    ],
+    ids=" ".join,
+)
+def test_no_file_of_a_person_is_written_over_and_that_is_known_before_anything_starts(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    (home / "mine").write_text(MINE)
+    assert run(arguments) in (2, 129)
+    out, err = capsys.readouterr()
+    assert (home / "mine").read_text() == MINE
+    assert not out
+    assert "mine exists already" in err.splitlines()[0]
+    assert len(err.splitlines()) == 2
+    assert not (home / "started").exists()
+
+
+def test_before_a_report_is_replaced_that_is_asked(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "mine").write_text(MINE)
+    answer(monkeypatch, "n\n")
+    assert run(["issue", "-o", "mine"]) == 0
+    assert "Replace mine, which is there already?" in capsys.readouterr().err
+    assert (home / "mine").read_text() == MINE
+    answer(monkeypatch, "y\n")
+    assert run(["issue", "-o", "mine"]) == 0
+    assert ERROR in (home / "mine").read_text()
+
+
+def test_the_tests_of_yesterday_are_replaced(home: Path) -> None:
+    for _ in range(2):
+        assert run(["export", "--junit", "out.xml"]) == 0
+    (home / "empty.xml").touch()
+    assert run(["export", "--junit", "empty.xml"]) == 0
+    assert (home / "empty.xml").read_text() == (home / "out.xml").read_text()
+
+
+def test_findings_are_shown_where_they_cannot_be_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = home / "ruleout" / NAME / "FINDINGS.md"
+    kept.unlink(missing_ok=True)
+    kept.mkdir()
+    assert run(["findings"]) == 4
+    out, err = capsys.readouterr()
+    assert out.startswith(f"# {NAME}")
+    assert len(err.splitlines()) == 2
+
+
+def test_a_folder_that_cannot_be_made_is_named_as_it_was_given(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "-o", "a.zip"]) == 0
+    capsys.readouterr()
+    assert run(["import", "a.zip", "--dir", "a.zip/there"]) == 4
+    problem, remedy = capsys.readouterr().err.splitlines()
+    assert problem == f"ruleout: {home}/a.zip/there: File exists"
+    assert "--dir" in remedy
+
+
+def test_a_folder_whose_name_cannot_be_typed_travels_all_the_same(home: Path) -> None:
+    (home / "ruleout" / NAME).rename(home / "two\nlines")
+    assert run(["export", "--dir", "two\nlines", "-o", "a.zip"]) == 0
+    assert run(["import", "a.zip"]) == 0
+    assert (home / "ruleout" / "two-lines" / "FINDINGS.md").is_file()

@@ -125,7 +125,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
 
 def test_a_file_that_is_not_there_and_a_folder_are_said_so(tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "none.zip", tmp_path)
-    assert "no such file" in refused(tmp_path, tmp_path)
+    assert "no plain file" in refused(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.99])

@@ -9,6 +9,7 @@ import click
 from ruleout.interfaces.cli.investigate import json_option
 from ruleout.interfaces.cli.junit import junit_option, write_answer
 from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.outputs import require_junit
 from ruleout.interfaces.cli.streams import tell_json
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.oracle import check as ask
@@ -42,6 +43,8 @@ def check(
     Exit status: 0 clean; 1 reproduced (the target, if one is given); 125 untestable, or another failure; 128 and more:
     no result (129 usage, 130 interrupted, 131 a defect of ruleout, 132 something is missing).
     """
+    if junit_file is not None:
+        require_junit(junit_file)
     case = oracle_case(command, read_case(case_file) if case_file else None)
     answer = ask(case, parse_target(target) if target else None, repeat, LocalRunner())
     if junit_file is not None:

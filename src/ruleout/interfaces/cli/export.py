@@ -9,6 +9,7 @@ import click
 from ruleout.interfaces.cli.approval import replacements_document, tell_replaced
 from ruleout.interfaces.cli.investigate import folder_option, json_option
 from ruleout.interfaces.cli.junit import write_verdict
+from ruleout.interfaces.cli.outputs import require_free, require_junit
 from ruleout.interfaces.cli.streams import tell_json, tell_progress, tell_text
 from ruleout.investigation.archiving import export as pack
 from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
@@ -43,13 +44,13 @@ def export(
     if junit_file is not None:
         if output is not None or as_json:
             raise UsageError("--junit writes no archive", "Leave out --output and --json, or --junit.")
+        require_junit(junit_file)
         case = stored_case(folder)
         write_verdict(junit_file, case, current_verdict(case, read_journal(folder)))
         tell_text(f"{junit_file}\n")
         return 0
     path = (output or Path(f"{folder.path.name}.ruleout.zip")).absolute()
-    if path.exists():
-        raise UsageError(f"{path} exists already", "Name another file with --output, or remove that one.")
+    require_free(path)
     done = pack(folder, path)
     if as_json:
         left_out = [{"file": name, "why": why} for name, why in done.left_out]

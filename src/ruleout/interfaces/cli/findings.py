@@ -59,8 +59,8 @@ def _write(case_name: str | None, chosen: Path | None) -> int:
     folder = find(case_name, chosen)
     case = stored_case(folder)
     text = render(case, current_verdict(case, read_journal(folder)))
+    tell_text(text)  # first: whoever may not write there can read it all the same
     write_whole(folder.findings, text)
-    tell_text(text)
     return 0
 
 

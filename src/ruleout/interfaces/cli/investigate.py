@@ -9,10 +9,11 @@ import click
 
 from ruleout.interfaces.cli.behind import BeforeCommand, behind
 from ruleout.interfaces.cli.junit import junit_option, write_verdict
-from ruleout.interfaces.cli.opening import Asked, write_new
+from ruleout.interfaces.cli.opening import Asked
 from ruleout.interfaces.cli.options import folder_option as folder_option
 from ruleout.interfaces.cli.options import json_option as json_option
 from ruleout.interfaces.cli.output import progress_console
+from ruleout.interfaces.cli.outputs import require_junit, write_new
 from ruleout.interfaces.cli.plan import tell_plan
 from ruleout.interfaces.cli.progress import Progress
 from ruleout.interfaces.cli.streams import from_stdin, tell_json
@@ -122,6 +123,8 @@ def investigate(
     asked = Asked(case_file, behind(ctx), chosen, resume, reference)
     if output is not None and not (dry_run and asked.command is not None):
         raise UsageError("--output writes the case of a command", "Use it with --dry-run and a command behind `--`.")
+    if junit_file is not None:
+        require_junit(junit_file)
     opened = asked.opened(by_hand, dry_run)
     case = opened.case
     budget = Budget(
@@ -187,9 +190,9 @@ def conduct(
             notes=notes,
         )
         case = progress.case  # with the factors that were chosen on the way
+    tell(case, verdict, folder, as_json)
     if junit_file is not None:
         write_verdict(junit_file, case, verdict)
-    tell(case, verdict, folder, as_json)
     return EXITS[verdict.status]
 
 

@@ -8,6 +8,7 @@ import click
 
 from ruleout.interfaces.cli.approval import approved, replacements_document, tell_replaced
 from ruleout.interfaces.cli.investigate import folder_option, json_option
+from ruleout.interfaces.cli.outputs import require_free, write_new
 from ruleout.interfaces.cli.streams import tell_json, tell_progress, tell_text
 from ruleout.investigation.folder import write_whole
 from ruleout.investigation.issuing import material
@@ -40,6 +41,9 @@ def issue(
     folder = find(case_name, chosen)
     case, journal = stored_case(folder), read_journal(folder)
     project = project or _own(case)
+    path = output or folder.path / f"issue-{project}.md"
+    if yes:
+        require_free(path)
     sharer = Sharer()
     verdict = current_verdict(case, journal)
     found = material(folder, case, verdict, sharer, None if journal.imported else journal.cwd)
@@ -47,10 +51,9 @@ def issue(
     heading, _, report = sharer.text(f"{title(project, found)}\n{body(project, found)}").partition("\n")
     text = written(heading, report)
     taken_out = replaced([text])
-    path = output or folder.path / f"issue-{project}.md"
     if as_json:
         if yes:
-            write_whole(path.absolute(), text)
+            write_new(path, text)
         tell_json(
             {
                 "schema": SCHEMA,
@@ -69,7 +72,8 @@ def issue(
         tell_progress(f"It may be known there already: {address}")
     if len(report) > LONGEST:
         tell_progress(f"It has {len(report)} characters, and GitHub takes {LONGEST}: attach a part of it as a file.")
-    if not (yes or approved(f"Write it to {path}? It is sent nowhere.")):
+    wish = f"Replace {path}, which is there already?" if path.exists() else f"Write it to {path}?"
+    if not (yes or approved(f"{wish} It is sent nowhere.")):
         tell_progress("Not written.")
         return 0
     write_whole(path.absolute(), text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ruleout.investigation.bare import bare_case, widened
 from ruleout.investigation.casefile import read_case
 from ruleout.investigation.casewriting import case_text
-from ruleout.investigation.folder import Folder, write_whole
+from ruleout.investigation.folder import Folder
 from ruleout.investigation.references import read_reference
 from ruleout.investigation.session import find, stored_case
 from ruleout.model import Case, Mode, Probe, UsageError
@@ -86,10 +86,3 @@ class Asked:
             path = find(self.case_file, self.chosen).case
         case = read_case(path)
         return Opened(case, path.read_text(encoding="utf-8-sig"))
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UsageError when it is."""
-    if path.exists():
-        raise UsageError(f"{path} exists already", "Name another file with --output, or remove that one.")
-    write_whole(path.absolute(), text)

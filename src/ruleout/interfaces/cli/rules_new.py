@@ -24,12 +24,14 @@ def new(case_name: str, output: Path | None, chosen: Path | None) -> int:
     """
     from ruleout.diagnosis.scaffold import scaffold
     from ruleout.interfaces.cli.approval import tell_replaced
-    from ruleout.interfaces.cli.opening import write_new
+    from ruleout.interfaces.cli.outputs import require_free, write_new
     from ruleout.investigation.ruling import traced
     from ruleout.investigation.session import current_verdict, find, read_journal, stored_case
     from ruleout.investigation.sharing import Sharer, replaced
     from ruleout.model import Suspicion
 
+    if output is not None:
+        require_free(output)
     folder = find(case_name, chosen)
     case, journal = stored_case(folder), read_journal(folder)
     found = traced(folder, case, current_verdict(case, journal), journal.suspicion or Suspicion(), Sharer())

@@ -13,8 +13,8 @@ import click
 
 
 def tell_error(what: str, remedy: str) -> None:
-    """An error in two lines."""
-    _write(sys.stderr, f"ruleout: {what}" + (f"\n  {remedy}" if remedy else "") + "\n")
+    """An error in two lines, whatever the names in it hold."""
+    _write(sys.stderr, f"ruleout: {_line(what)}" + (f"\n  {_line(remedy)}" if remedy else "") + "\n")
 
 
 def tell_json(document: object) -> None:
@@ -52,6 +52,11 @@ def hear_no_more() -> None:
     """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _line(text: str) -> str:
+    """Line breaks and what moves a cursor as escapes: a name that holds them can still be recognised."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _write(stream: TextIO, text: str) -> None:

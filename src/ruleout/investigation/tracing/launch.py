@@ -7,6 +7,7 @@ there is nothing left to learn from it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.engines import Engine
-from ruleout.investigation.folder import require_room
+from ruleout.investigation.folder import HOME, TRACES, require_room
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.tracing.watch import Enough, Watch
@@ -75,7 +76,7 @@ class Tracer:
             variables = carry(spool, mode, self.arm, path=before)
         except OSError as problem:
             raise MissingError(
-                f"{problem.filename or spool}: {problem.strerror}", "Make room, or name another folder with --dir."
+                f"{spool}: {problem.strerror}", "Make room, or name another folder with --dir."
             ) from None
         return replace(case, env={**case.env, **variables})
 
@@ -107,7 +108,7 @@ def launch(
     except Enough:
         events = prepared.events = _ended_by_us(read_events(spool / "events.jsonl"))
     if prepared.refused:
-        shutil.rmtree(spool, ignore_errors=True)
+        _remove(spool)
         raise MissingError(prepared.refused, "Then trace it again.")
     asked = tuple(request for request in prepared.requests if request.step <= watch.last) if watch.enough else None
     run = read_run(case, engine, prepared.requests if asked is None else asked, spool, events)
@@ -126,6 +127,16 @@ def _asked_again(prepared: Prepared) -> Prepared:
         (*prepared.requests, *requests),
         {**prepared.document, "probes": [*probes, *again]},
     )
+
+
+def _remove(spool: Path) -> None:
+    """Remove the folder of a launch that did not take place, and what was made for it alone."""
+    shutil.rmtree(spool, ignore_errors=True)
+    trace, traces, home = spool.parents[:3]
+    if traces.name == TRACES and home.parent.name == HOME:  # any other folder was named by a person
+        with contextlib.suppress(OSError):  # the first that holds something ends it
+            for folder in (trace, traces, home):
+                folder.rmdir()
 
 
 def _ended_by_us(events: Sequence[Event]) -> list[Event]:

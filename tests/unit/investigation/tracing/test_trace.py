@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -292,6 +295,18 @@ def test_a_command_that_cannot_be_launched_leaves_nothing(tmp_path: Path) -> Non
     with pytest.raises(MissingError, match="not found"):
         traced(tmp_path, Acted([(always(), FINE)], refuses="nosuch was not found"))
     assert not (tmp_path / "0001" / "launch-1").exists()
+
+
+def test_where_there_is_no_room_the_folder_is_named_and_not_the_tracers_own_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, to: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(MissingError, match="No space left") as problem:
+        traced(tmp_path, Acted([]))
+    assert problem.value.what.startswith(f"{tmp_path}/")
 
 
 def test_a_folder_that_pythonpath_cannot_name_is_refused(tmp_path: Path) -> None:
