@@ -66,12 +66,15 @@ class Coverage:
 
         Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
         """
-        asked = np.flatnonzero((self.seen.requested == 0).all(axis=1))
-        # Where the engine replaces a level of the baseline, it stands still at what takes effect instead.
-        still = self.seen.rows[asked[0]] if len(asked) else 0
-        moved = self.seen.rows[self.seen.reproduced] != still
+        failed = self.seen.reproduced
+        moved = (self.seen.requested[failed] != 0) & (self.seen.rows[failed] != self._standing_still())
         factors = [f for f in self.space.suspects if self.testable(f)]
         return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
+
+    def _standing_still(self) -> IntArray:
+        """Of each factor the level that mostly takes effect where the baseline's is asked for: engines replace it."""
+        asked = [self.seen.rows[self.seen.requested[:, f] == 0, f] for f in range(len(self.space))]
+        return np.array([np.bincount(levels).argmax() if len(levels) else 0 for levels in asked], dtype=np.int64)
 
     def seldom_in_full(self) -> list[Lacking]:
         """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
@@ -146,6 +149,6 @@ class Coverage:
         rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
         for f in sorted(set(pairs[:, 0].tolist())):  # by itself it is apart from all others
             rows += self.proposer.alone(f)
-        moved = np.array(rows) != 0
+        moved = (np.array(rows) != 0) & (np.array(rows) != self._standing_still())
         gain = (moved[:, pairs[:, 0]] & ~moved[:, pairs[:, 1]]).sum(axis=1)
         return self.allowed([rows[i] for i in np.argsort(-gain, kind="stable") if gain[i]])

@@ -144,6 +144,16 @@ def test_elsewhere_is_settled_also_where_the_engine_never_takes_a_level_of_the_b
     assert len(trials) <= 14
 
 
+def test_elsewhere_is_settled_also_where_the_first_log_does_not_say_what_took_effect() -> None:
+    trials = [made(1, CASE.baseline, REPRODUCED)]
+    while (step := assess(CASE, trials).step) is not None and len(trials) < 40:
+        asked = step.configuration["attn"] == CASE.baseline["attn"]
+        outcome = overridden(REPRODUCED, attn="sdpa") if asked else REPRODUCED
+        trials.append(made(len(trials) + 1, step.configuration, outcome))
+    assert conclude(CASE, trials, assess(CASE, trials), None).status is VerdictStatus.ELSEWHERE
+    assert len(trials) <= 14
+
+
 def test_a_level_that_is_none_of_the_factor_s_is_one_of_its_own_and_is_never_asked_for() -> None:
     trials = [
         made(1, CASE.baseline, REPRODUCED),
