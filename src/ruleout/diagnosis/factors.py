@@ -77,14 +77,18 @@ def priors(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> dict[str, 
 
 def spoken_of(suspects: Iterable[Suspect], factor: Factor) -> float:
     """The probability of the suspects that speak of a factor, by its component, or since their fix or lines name it."""
-    component = component_of(factor)
-    return sum(
-        suspect.probability
-        for suspect in suspects
-        if _sets(suspect, factor)
-        or _named(suspect, factor)
-        or component in {suspect.component} | _ALSO.get(suspect.component, frozenset())
-    )
+    return sum(suspect.probability for suspect in suspects if _speaks_of(suspect, factor))
+
+
+def of_no_factor(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> float:
+    """The probability of the suspects that speak of none of these factors: the cause may lie in what is not varied."""
+    real = [factor for factor in factors if not factor.proxy and len(factor.levels) > 1]
+    return sum(suspect.probability for suspect in suspects if not any(_speaks_of(suspect, factor) for factor in real))
+
+
+def _speaks_of(suspect: Suspect, factor: Factor) -> bool:
+    own = {suspect.component} | _ALSO.get(suspect.component, frozenset())
+    return _sets(suspect, factor) or _named(suspect, factor) or component_of(factor) in own
 
 
 def _share(told: dict[str, float], names: Sequence[str], probability: float) -> None:

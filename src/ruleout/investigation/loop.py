@@ -155,7 +155,9 @@ class Investigation:
             return []
         steps: Sequence[Step] = [assessment.step]
         if most > 1:
-            steps = assess_batch(self.case, self._weighed(trials, assessment), most, priors=self._suspicion().priors)
+            told = self._suspicion()
+            weighed = self._weighed(trials, assessment)
+            steps = assess_batch(self.case, weighed, most, priors=told.priors, elsewhere=told.elsewhere)
         return [Plan(step.configuration, step.purpose, why=_arithmetic(step)) for step in steps]
 
     def _trace(self) -> Configuration | None:
@@ -228,11 +230,10 @@ class Investigation:
         return own(trials) if len(assessment.beliefs.seen.ids) < len(trials) else trials
 
     def _assess(self, trials: tuple[Trial, ...]) -> Assessment:
-        priors = self._suspicion().priors
-        assessment = assess(self.case, trials, priors=priors)
+        assessment = self._believed(trials)
         if assessment.step is None and len(made := own(trials)) < len(trials):
             # What was told has led here; whether it is so, what was seen here has to say by itself.
-            alone = assess(self.case, made, priors=priors)
+            alone = self._believed(made)
             if not assessment.settled or alone.beliefs.leader != assessment.beliefs.leader:
                 assessment = alone
         claim, probability = leading_claim(assessment)
@@ -242,10 +243,15 @@ class Investigation:
             self.journal.add("leading", last, claim=claim, probability=round(probability, 4), others=others)
         return assessment
 
+    def _believed(self, trials: tuple[Trial, ...]) -> Assessment:
+        """What these trials say, and what the suspicion made likely before them."""
+        told = self._suspicion()
+        return assess(self.case, trials, priors=told.priors, elsewhere=told.elsewhere)
+
     def _conclude(self, assessment: Assessment | None, stopped: VerdictStatus | None) -> Verdict:
         trials = self.journal.evidence
         if assessment is None and self.journal.target is not None and trials:
-            assessment = assess(self.case, trials, priors=self._suspicion().priors)
+            assessment = self._believed(trials)
         if assessment is None:
             status = stopped or VerdictStatus.NOT_REPRODUCED
             return Verdict(status, 0.0, trials=self.journal.trials, why=self._not_reproduced(trials))

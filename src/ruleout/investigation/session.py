@@ -147,7 +147,7 @@ def current_verdict(case: Case, journal: Journal) -> Verdict:
     if journal.target is None or not trials:
         return Verdict(VerdictStatus.INTERRUPTED, 0.0, trials=trials, why="no trial of the baseline has failed yet")
     found = journal.suspicion or Suspicion()
-    assessment = assess(case, journal.evidence, priors=found.priors)
+    assessment = assess(case, journal.evidence, priors=found.priors, elsewhere=found.elsewhere)
     verdict = conclude(case, journal.evidence, assessment, journal.target, journal.pivots, VerdictStatus.INTERRUPTED)
     when = shows(replace(case, times=journal.times), engine_named(case.engine), verdict)
     found_out = explained(case, verdict, found)

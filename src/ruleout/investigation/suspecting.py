@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ruleout.diagnosis.diagnose import diagnosed
-from ruleout.diagnosis.factors import component_of, priors
+from ruleout.diagnosis.factors import component_of, of_no_factor, priors
 from ruleout.investigation.evidence import FOLDER as GATHERED
 from ruleout.investigation.settings import resolved, setting_name
 from ruleout.model import (
@@ -70,6 +70,7 @@ def suspicion(
     return Suspicion(
         suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
+        round(of_no_factor(suspects, case.factors), DIGITS),
         _advised(case, warned),
         chosen,
     )

@@ -25,11 +25,13 @@ class Suspicion:
     Attributes:
         suspects: best first.
         priors: by factor, the probability that it takes part; they add up to 1. Empty when the log favours none.
+        elsewhere: the probability of the suspects that speak of no factor.
         advised: levels that a line of the log offers as a way out.
         chosen: settings that the engine chose by itself, by name.
     """
 
     suspects: tuple[Suspect, ...] = ()
     priors: Mapping[str, float] = field(default_factory=dict)
+    elsewhere: float = 0.0
     advised: tuple[Advice, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)

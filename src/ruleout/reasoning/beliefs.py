@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ruleout.reasoning.hypotheses import ANOTHER, CAUSES, FACTORS, enumerate_all, set_key
-from ruleout.reasoning.leanings import leanings
+from ruleout.reasoning.leanings import leaning_elsewhere, leanings
 from ruleout.reasoning.literals import Literals, literals, pack
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
@@ -131,17 +131,21 @@ class Beliefs:
         return np.asarray((failed + 1) / (failed + passed + 2), dtype=np.float64)
 
 
-def weigh(space: Space, seen: Observations, priors: Mapping[str, float] | None = None) -> Beliefs:
+def weigh(
+    space: Space, seen: Observations, priors: Mapping[str, float] | None = None, elsewhere: float | None = None
+) -> Beliefs:
     """The posterior after these observations. Trials that were masked say nothing here.
 
-    `priors`: of some factors, the probability that they take part in a cause, by name.
+    `priors`: of some factors, the probability that they take part in a cause, by name; `elsewhere`: that none does.
     """
     table = literals(space, seen)
     table = replace(table, weight=table.weight + leanings(space, priors or {})[table.factor])
     informative = seen.informative
     reproduced = pack(seen.reproduced[informative][None, :])[0]
     clean = pack(seen.clean[informative][None, :])[0]
-    conjunctions, logp, rate, always = enumerate_all(space, table, seen, reproduced, clean)
+    conjunctions, logp, rate, always = enumerate_all(
+        space, table, seen, reproduced, clean, leaning_elsewhere(elsewhere)
+    )
     probability = np.exp(logp - logp.max())
     probability /= probability.sum()
     groups, group = _grouped(table, conjunctions)

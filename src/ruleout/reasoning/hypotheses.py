@@ -18,7 +18,6 @@ from ruleout.reasoning.space import BoolArray, FloatArray, IntArray, Observation
 
 CAUSES, FACTORS = 4, 4
 """The most causes of a hypothesis, and the most factors of a cause."""
-PRIOR_ELSEWHERE = 0.08
 PRIOR_OTHER_SHAPE = 0.01
 PRIOR_CAUSES = (0.76, 0.10, 0.03, 0.02)
 """Prior of one, two, three, four independent causes."""
@@ -118,11 +117,14 @@ class _Whole(_Selection):
 
 
 def enumerate_all(
-    space: Space, table: Literals, seen: Observations, reproduced: Words, clean: Words
+    space: Space, table: Literals, seen: Observations, reproduced: Words, clean: Words, elsewhere: float
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Literals, shape (hypotheses, CAUSES, FACTORS), log posterior, rate, probability of showing always."""
+    """Literals, shape (hypotheses, CAUSES, FACTORS), log posterior, rate, probability of showing always.
+
+    `elsewhere`: the log prior of the hypothesis that no factor takes part.
+    """
     found = Found(Likelihood(int(count(reproduced)), int(count(clean))), reproduced, clean)
-    _without_factors(space, seen, found)
+    _without_factors(space, seen, elsewhere, found)
     _alone(space, table, found)
     _pairs(space, table, found)
     _beyond(space, table, found)
@@ -317,7 +319,7 @@ def _activity(table: Literals, members: IntArray) -> Words:
     return total
 
 
-def _without_factors(space: Space, seen: Observations, found: Found) -> None:
+def _without_factors(space: Space, seen: Observations, elsewhere: float, found: Found) -> None:
     """Elsewhere, then another shape: each configuration fails at a rate of its own."""
     likelihood = found.likelihood
     failed, passed = likelihood.failed, likelihood.passed
@@ -332,7 +334,7 @@ def _without_factors(space: Space, seen: Observations, found: Found) -> None:
     places = np.full((2, CAUSES, FACTORS), -1, dtype=np.int64)
     places[1] = ANOTHER
     found.add(
-        np.array([log(PRIOR_ELSEWHERE) + likelihood.log[failed, passed], log(max(prior, 1e-9)) + odd]),
+        np.array([elsewhere + likelihood.log[failed, passed], log(max(prior, 1e-9)) + odd]),
         np.array([likelihood.rate[failed, passed], 1.0]),
         np.array([likelihood.always[failed, passed], 0.0]),
         _Whole(places),

@@ -46,24 +46,36 @@ class Assessment:
     step: Step | None
 
 
-def assess(case: Case, trials: Sequence[Trial], seed: int = 0, priors: Mapping[str, float] | None = None) -> Assessment:
+def assess(
+    case: Case,
+    trials: Sequence[Trial],
+    seed: int = 0,
+    priors: Mapping[str, float] | None = None,
+    elsewhere: float | None = None,
+) -> Assessment:
     """What is believed after these trials, and what to do next. The baseline has to have failed at least once.
 
     Args:
         priors: of some factors, the probability (0 to 1) that they take part in a cause, by name. It chooses among
             trials and is soon outweighed by them; it never makes a verdict.
+        elsewhere: the same of the cause lying in none of them.
     """
-    return _planner(case, trials, seed, priors).next(trials)
+    return _planner(case, trials, seed, priors, elsewhere).next(trials)
 
 
 def assess_batch(
-    case: Case, trials: Sequence[Trial], k: int, seed: int = 0, priors: Mapping[str, float] | None = None
+    case: Case,
+    trials: Sequence[Trial],
+    k: int,
+    seed: int = 0,
+    priors: Mapping[str, float] | None = None,
+    elsewhere: float | None = None,
 ) -> tuple[Step, ...]:
     """Up to k trials to make at the same time, no two alike: those that tell most together, then those that confirm.
 
     The first is the step of `assess`. Nothing is left to do where there is none.
     """
-    planner = _planner(case, trials, seed, priors)
+    planner = _planner(case, trials, seed, priors, elsewhere)
     first = planner.next(trials).step
     if first is None:
         return ()
@@ -75,12 +87,14 @@ def assess_batch(
     return tuple(steps[:k])
 
 
-def _planner(case: Case, trials: Sequence[Trial], seed: int, priors: Mapping[str, float] | None) -> _Planner:
+def _planner(
+    case: Case, trials: Sequence[Trial], seed: int, priors: Mapping[str, float] | None, elsewhere: float | None
+) -> _Planner:
     space = Space.of(case, trials)
     seen = Observations.of(space, trials)
     masks = Masks.of(space, seen)
     space = replace(space, impossible=masks.impossible(space, seen.made), doubt=masks.doubt())
-    beliefs = weigh(space, seen, priors)
+    beliefs = weigh(space, seen, priors, elsewhere)
     # The seed makes the generator, the number of trials moves it on: the same journal gives the same plan.
     rng = np.random.default_rng([seed, len(seen.ids)])
     return _Planner(case, beliefs, masks, Costs.of(case, trials), Proposer(case, beliefs, masks, rng))

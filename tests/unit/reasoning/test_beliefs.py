@@ -16,7 +16,8 @@ from tests.support.deployment import CLEAN, REPRODUCED, UNRESOLVED, case_of, fac
 from ruleout.model import Case, Configuration, Outcome, Trial
 from ruleout.reasoning import assess
 from ruleout.reasoning.beliefs import ELSEWHERE, OTHER_SHAPE, Beliefs, weigh
-from ruleout.reasoning.hypotheses import ALONE, IN_COMPANY, PRIOR_CAUSES, PRIOR_ELSEWHERE, PRIOR_OTHER_SHAPE
+from ruleout.reasoning.hypotheses import ALONE, IN_COMPANY, PRIOR_CAUSES, PRIOR_OTHER_SHAPE
+from ruleout.reasoning.leanings import PRIOR_ELSEWHERE
 from ruleout.reasoning.likelihood import ALWAYS, SPURIOUS
 from ruleout.reasoning.literals import RATES
 from ruleout.reasoning.space import Observations, Space

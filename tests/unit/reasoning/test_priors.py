@@ -16,7 +16,7 @@ from tests.support.deployment import Investigated, case_of, factor, investigated
 
 from ruleout.model import Configuration, VerdictStatus
 from ruleout.reasoning import assess
-from ruleout.reasoning.leanings import MOST, leanings
+from ruleout.reasoning.leanings import MOST, PRIOR_ELSEWHERE, leaning_elsewhere, leanings
 from ruleout.reasoning.space import Space
 
 SEEDS = range(10)
@@ -44,6 +44,33 @@ def test_a_wrong_prior_costs_a_few_trials_and_a_right_one_saves_some() -> None:
     mean = {k: fmean(len(with_prior(seed, k).trials) for seed in SEEDS) for k in ("right", "none", "wrong")}
     assert mean["right"] < mean["none"]
     assert mean["wrong"] <= mean["none"] + 3
+
+
+@cache
+def told_elsewhere(seed: int, told: float | None, *, truly: bool) -> Investigated:
+    """A planted single cause, or one in no factor, where it is said with this probability to lie in no factor."""
+    deployment = replace(planted((1,), seed, masks=1, factors=8), elsewhere=truly)
+    return investigated(deployment, plan=lambda case, trials, s: assess(case, trials, s, elsewhere=told))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cause_said_to_be_elsewhere_with_99_percent_is_found_all_the_same(seed: int) -> None:
+    wrong, none = told_elsewhere(seed, 0.99, truly=False).verdict, told_elsewhere(seed, None, truly=False).verdict
+    assert [[c.factor for c in cause] for cause in wrong.causes] == [[c.factor for c in cause] for cause in none.causes]
+    assert wrong.status is none.status
+
+
+def test_said_to_be_elsewhere_it_takes_fewer_trials_if_so_and_few_more_if_not() -> None:
+    def mean(told: float | None, *, truly: bool) -> float:
+        return fmean(len(told_elsewhere(seed, told, truly=truly).trials) for seed in SEEDS)
+
+    assert mean(0.99, truly=True) < mean(None, truly=True)
+    assert mean(0.99, truly=False) <= mean(None, truly=False) + 2
+
+
+def test_what_speaks_little_for_elsewhere_speaks_not_against_it() -> None:
+    assert leaning_elsewhere(0.0) == leaning_elsewhere(None) == pytest.approx(log(PRIOR_ELSEWHERE))
+    assert log(PRIOR_ELSEWHERE) < leaning_elsewhere(0.5) < leaning_elsewhere(0.9) <= log(MOST * PRIOR_ELSEWHERE)
 
 
 CASE = case_of(*(factor(name, "0", "1", "2") for name in "abcdefgh"))
