@@ -2,7 +2,7 @@
 
     python tools/page_pictures.py NAME=REPORT.html[#PLACE][@WIDTHxHEIGHT][@dark] …
 
-Each becomes docs/img/NAME.png: the page in Chromium, from PLACE on where one is given. Needs `.[browser]` from pip and
+Each becomes docs/img/NAME.png: the page in Chromium, from PLACE on where one is given. Needs `.[dev]` from pip and
 Chromium (`apt-get install chromium`).
 """
 
@@ -12,7 +12,8 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 ASKED = re.compile(
@@ -20,12 +21,12 @@ ASKED = re.compile(
 )
 
 
-def photograph(browser: Any, asked: re.Match[str]) -> Path:
+def photograph(browser: Browser, asked: re.Match[str]) -> Path:
     """The picture that was asked for."""
     page, image = Path(asked["page"]).resolve(), IMAGES / f"{asked['name']}.png"
     if not page.is_file():
         sys.exit(f"{page}: no such page\n  Write it with `ruleout report CASE`.")
-    size = {"width": int(asked["width"] or 1000), "height": int(asked["height"] or 1000)}
+    size = ViewportSize(width=int(asked["width"] or 1000), height=int(asked["height"] or 1000))
     shown = browser.new_page(viewport=size, color_scheme="dark" if asked["dark"] else "light")
     shown.goto(page.as_uri() + (asked["place"] or ""))
     shown.screenshot(path=image)
@@ -38,10 +39,6 @@ def main(arguments: list[str]) -> None:
     if not arguments or None in wanted:
         sys.exit("usage: page_pictures.py NAME=REPORT.html[#PLACE][@WIDTHxHEIGHT][@dark] …\n  NAME: of the picture.")
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        sys.exit("playwright is not installed\n  pip install -e '.[browser]'")
     if chromium is None:
         sys.exit("no Chromium here\n  On Debian: apt-get install chromium.")
     with sync_playwright() as started:

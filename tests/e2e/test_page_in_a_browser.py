@@ -1,6 +1,6 @@
 """report.html in a real browser: nothing runs over its edge, no picture is empty, axe finds nothing, it opens at once.
 
-Skipped where playwright with axe (`pip install -e '.[browser]'`) or Chromium (`apt-get install chromium`) is missing.
+Skipped where Chromium (`apt-get install chromium`) is missing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support import long
 from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED
 from tests.unit.report.test_page import COURSE
@@ -21,8 +23,6 @@ from ruleout.model import Verdict, VerdictStatus
 from ruleout.model.course import Belief, BirthPlace, Course
 from ruleout.report.page import page
 
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
 
@@ -37,9 +37,9 @@ EMPTY = """() => [...document.querySelectorAll('svg')].filter(e =>
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser() -> Iterator[Browser]:
     """Chromium, ended afterwards."""
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found
         found.close()
@@ -68,8 +68,17 @@ def pages() -> dict[str, str]:
     }
 
 
+def complaints_of(shown: Page) -> list[str]:
+    """What the browser will say in its console of a page."""
+    said: list[str] = []
+    shown.on("console", lambda message: said.append(message.text))
+    return said
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_fits_every_width_and_axe_finds_nothing(browser: Any, scheme: str, tmp_path: Path) -> None:
+def test_every_page_fits_every_width_and_axe_finds_nothing(
+    browser: Browser, scheme: Literal["light", "dark"], tmp_path: Path
+) -> None:
     for name, text in pages().items():
         file = tmp_path / f"{name}.html"
         file.write_text(text)
@@ -78,20 +87,19 @@ def test_every_page_fits_every_width_and_axe_finds_nothing(browser: Any, scheme:
                 viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
             )
             shown = context.new_page()
-            complaints: list[str] = []
-            shown.on("console", lambda message, to=complaints: to.append(message.text))
+            complaints = complaints_of(shown)
             shown.goto(file.as_uri())
             assert shown.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
             assert shown.evaluate(BEYOND) == [], (name, width)
             assert shown.evaluate(EMPTY) == [], (name, width)
             if width != WIDTHS[1]:
-                found = axe.Axe().run(shown).response["violations"]
+                found = Axe().run(shown).response["violations"]
                 assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, width)
             assert complaints == [], (name, width)
             context.close()
 
 
-def test_settings_of_a_trial_and_evidence_can_be_reached_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
+def test_settings_of_a_trial_and_evidence_can_be_reached_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(page(CASE, ISOLATED, COURSE))
     shown = browser.new_page()
@@ -105,7 +113,7 @@ def test_settings_of_a_trial_and_evidence_can_be_reached_by_keyboard_alone(brows
     assert shown.get_by_text("baseline: auto").first.is_visible()
 
 
-def test_a_page_of_ten_thousand_trials_opens_at_once(browser: Any, tmp_path: Path) -> None:
+def test_a_page_of_ten_thousand_trials_opens_at_once(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(long_page())
     shown = browser.new_page()
@@ -115,7 +123,7 @@ def test_a_page_of_ten_thousand_trials_opens_at_once(browser: Any, tmp_path: Pat
     assert time.monotonic() - began < 3.0
 
 
-def test_nothing_hostile_runs(browser: Any, tmp_path: Path) -> None:
+def test_nothing_hostile_runs(browser: Browser, tmp_path: Path) -> None:
     evil = "<img src=x onerror=alert(1)><script>document.title='owned'</script><a href='javascript:alert(1)'>x</a>"
     assert ISOLATED.failure is not None
     verdict = replace(ISOLATED, why=evil, failure=replace(ISOLATED.failure, message=evil, client=evil))
