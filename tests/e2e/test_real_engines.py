@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.engines import InstalledEngines
 
-from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment, installed
+from ruleout.engines.environments import TRANSFORMERS_5_2_0, environment
 from ruleout.engines.making import cache_folder
-from ruleout.engines.recipes import recipe
 from ruleout.lab.models import practice_model
 
 if TYPE_CHECKING:
@@ -35,21 +35,12 @@ MINUTES = 15.0
 USUAL = "--served-model-name tiny --max-model-len 512 --enforce-eager"
 
 
-class Engines:
-    """A workshop with the real cache folder; engines and models are called by their names, as a person would."""
-
-    def __init__(self, workshop: Workshop, home: Path) -> None:
-        self.workshop = workshop
-        workshop.cache = cache_folder()
-        workshop.env |= {"RULEOUT_CACHE_DIR": str(workshop.cache), "HOME": str(home), "HF_HUB_OFFLINE": "1"}
-        workshop.litters = True
+class Engines(InstalledEngines):
+    """Engines and models that are called by their names, as a person would."""
 
     def needs(self, engine: str, model: str) -> None:
         """The engine's programs go first on the path, and the model's folder is here."""
-        made = installed(recipe(engine))
-        if made is None:
-            pytest.skip(f"{engine} is not installed: make engines")
-        self.workshop.env["PATH"] = f"{made.folder / 'bin'}:{self.workshop.env['PATH']}"
+        self.workshop.env["PATH"] = f"{self.made(engine).folder / 'bin'}:{self.workshop.env['PATH']}"
         (self.workshop.cwd / model).symlink_to(practice_model(model, environment(TRANSFORMERS_5_2_0)))
 
     def investigate(self, example: str, command: str, name: str) -> tuple[int, Json, str]:
@@ -89,8 +80,6 @@ def load() -> float:
 
 @pytest.fixture
 def engines(workshop: Workshop, tmp_path: Path) -> Iterator[Engines]:
-    if os.environ.get("RULEOUT_SKIP_ENGINES"):
-        pytest.skip("RULEOUT_SKIP_ENGINES is set")
     yield Engines(workshop, tmp_path)
     notes = [note for note in (cache_folder() / "running").glob("*.json") if str(tmp_path) in note.read_text()]
     assert notes == []

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.engines import InstalledEngines
 from tests.support.faulty import HUGE, copied, with_config, with_nan, with_number
 
-from ruleout.engines.environments import TRANSFORMERS_5_2_0, Environment, environment, installed
-from ruleout.engines.making import cache_folder
-from ruleout.engines.recipes import recipe
+from ruleout.engines.environments import TRANSFORMERS_5_2_0, Environment, environment
 from ruleout.lab.models import tiny_models
 
 if TYPE_CHECKING:
@@ -25,26 +24,17 @@ PATIENCE_S = 1500.0
 NAN = "model.layers.2.mlp.down_proj"
 
 
-class Engines:
-    """A workshop with the real cache folder, and models beside it."""
-
-    def __init__(self, workshop: Workshop, home: Path) -> None:
-        self.workshop = workshop
-        workshop.cache = cache_folder()
-        workshop.env |= {"RULEOUT_CACHE_DIR": str(workshop.cache), "HOME": str(home), "HF_HUB_OFFLINE": "1"}
-        workshop.litters = True
-        self.models = tiny_models(environment(TRANSFORMERS_5_2_0))
+class Engines(InstalledEngines):
+    """Engines with models beside them, whose installations stay as they are."""
 
     def made(self, name: str) -> Environment:
-        found = installed(recipe(name))
-        if found is None:
-            pytest.skip(f"{name} is not installed: make engines")
+        found = super().made(name)
         self.before = listing(found.folder)
         self.installation = found.folder
         return found
 
     def model(self, origin: str, name: str) -> Path:
-        return copied(self.models / origin, self.workshop.cwd / name)
+        return copied(tiny_models(environment(TRANSFORMERS_5_2_0)) / origin, self.workshop.cwd / name)
 
     def trace(self, *words: str) -> tuple[int, Json]:
         done = self.workshop.run("trace", "--json", *words, seconds=PATIENCE_S)
@@ -66,8 +56,6 @@ def each(root: str, names: list[str]) -> list[str]:
 
 @pytest.fixture
 def engines(workshop: Workshop, tmp_path: Path) -> Engines:
-    if os.environ.get("RULEOUT_SKIP_ENGINES"):
-        pytest.skip("RULEOUT_SKIP_ENGINES is set")
     return Engines(workshop, tmp_path)
 
 
