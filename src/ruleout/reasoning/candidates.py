@@ -25,7 +25,9 @@ class Proposer:
 
     def __init__(self, case: Case, beliefs: Beliefs, masks: Masks, rng: np.random.Generator) -> None:
         self.space, self.beliefs, self.masks, self.rng = beliefs.space, beliefs, masks, rng
-        self._never = [{self.space.names.index(f): self.space.level(f, v) for f, v in n.items()} for n in case.never]
+        # What the engine puts in the place of the baseline's level is never asked for.
+        never = [n for n in case.never if not n.items() & self.space.standing.items()]
+        self._never = [{self.space.names.index(f): self.space.level(f, v) for f, v in n.items()} for n in never]
         self._movable = np.flatnonzero(self.space.settable > 1)
         self._appeal = self._level_appeal()
         self._cheap = self._kept_by_proxies()

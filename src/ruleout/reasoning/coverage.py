@@ -67,14 +67,9 @@ class Coverage:
         Two settings that only have to agree fail whenever both are moved; moving one alone is clean.
         """
         failed = self.seen.reproduced
-        moved = (self.seen.requested[failed] != 0) & (self.seen.rows[failed] != self._standing_still())
+        moved = (self.seen.requested[failed] != 0) & (self.seen.rows[failed] != 0)
         factors = [f for f in self.space.suspects if self.testable(f)]
         return [(f, g) for f in factors for g in factors if f != g and not (moved[:, f] & ~moved[:, g]).any()]
-
-    def _standing_still(self) -> IntArray:
-        """Of each factor the level that mostly takes effect where the baseline's is asked for: engines replace it."""
-        asked = [self.seen.rows[self.seen.requested[:, f] == 0, f] for f in range(len(self.space))]
-        return np.array([np.bincount(levels).argmax() if len(levels) else 0 for levels in asked], dtype=np.int64)
 
     def seldom_in_full(self) -> list[Lacking]:
         """Levels that were in fewer than FULL_RUNS failing trials in which all factors, or all but one, were moved.
@@ -109,7 +104,8 @@ class Coverage:
 
     def _telling(self, f: int) -> IntArray:
         """The levels that have to be moved to: of levels in an order those at its ends, between which it changes."""
-        levels = self.space.possible(f)[1:]
+        levels: IntArray = self.space.possible(f)[1:]
+        levels = levels[levels < self.space.settable[f]]
         if (place := self.space.place[f]) is None:
             return levels
         at = np.array(place)[levels]
@@ -149,6 +145,6 @@ class Coverage:
         rows = [self.proposer.trimmed(self.proposer.half()) for _ in range(4 * DRAWS)]
         for f in sorted(set(pairs[:, 0].tolist())):  # by itself it is apart from all others
             rows += self.proposer.alone(f)
-        moved = (np.array(rows) != 0) & (np.array(rows) != self._standing_still())
+        moved = np.array(rows) != 0
         gain = (moved[:, pairs[:, 0]] & ~moved[:, pairs[:, 1]]).sum(axis=1)
         return self.allowed([rows[i] for i in np.argsort(-gain, kind="stable") if gain[i]])

@@ -1,11 +1,13 @@
 """The space of an investigation as numbers: factors and levels by index, trials as rows.
 
 Everything in this package works on indices, so that names, and the order in which a person wrote them, cannot matter.
-Level 0 of a factor is its baseline.
+Level 0 of a factor is its baseline: what takes effect there, whatever was asked for. Where the engine puts another
+level in its place, that one is no level of its own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +32,7 @@ class Space:
         settable: how many levels a trial can ask for; further ones were only seen to take effect instead.
         impossible: levels, as (factor, level), that fail otherwise whatever else is set: nobody can go there, so they
             are no way out of a cause. A factor with no other level is a part of the deployment like its machine.
+        standing: of factors whose baseline level the engine replaces, the level that takes effect there.
         doubt: of levels that have only failed otherwise, the chance that they are impossible, by (factor, level).
     """
 
@@ -39,20 +42,24 @@ class Space:
     place: tuple[tuple[int, ...] | None, ...]
     settable: IntArray
     impossible: frozenset[tuple[int, int]] = frozenset()
+    standing: Mapping[str, str] = field(default_factory=dict)
     doubt: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case, trials: Sequence[Trial] = ()) -> Space:
         """The space of a case, its factors in order of their names, with the levels that trials had in effect."""
         factors = sorted(case.factors, key=lambda factor: factor.name)
-        levels = [(f.baseline, *f.others) for f in factors]
-        seen = [_unlisted(f.name, own, trials) for f, own in zip(factors, levels, strict=True)]
+        standing = _standing(case, trials)
+        levels = [(f.baseline, *(level for level in f.others if level != standing.get(f.name))) for f in factors]
+        known = [{*own, standing.get(f.name)} for f, own in zip(factors, levels, strict=True)]
+        seen = [_unlisted(f.name, own, trials) for f, own in zip(factors, known, strict=True)]
         return cls(
             tuple(f.name for f in factors),
             tuple(own + more for own, more in zip(levels, seen, strict=True)),
             tuple(f.proxy for f in factors),
             tuple(_places(f, own) if not more else None for f, own, more in zip(factors, levels, seen, strict=True)),
             np.array([len(own) for own in levels], dtype=np.int64),
+            standing=standing,
         )
 
     def __len__(self) -> int:
@@ -94,13 +101,13 @@ class Space:
 
     def level(self, factor: str, level: str) -> int:
         """The index of a level of a factor. Raises ValueError when it has none such."""
-        return self.levels[self.names.index(factor)].index(level)
+        return 0 if self.standing.get(factor) == level else self.levels[self.names.index(factor)].index(level)
 
     def row(self, configuration: Mapping[str, str]) -> IntArray:
         """A configuration as a row of level indices. Factors it does not name are at their baseline."""
         return np.array(
             [
-                levels.index(configuration.get(name, levels[0]))
+                self.level(name, configuration.get(name, levels[0]))
                 for name, levels in zip(self.names, self.levels, strict=True)
             ],
             dtype=np.int64,
@@ -117,10 +124,24 @@ def _places(factor: Factor, levels: tuple[str, ...]) -> tuple[int, ...] | None:
     return tuple(factor.levels.index(level) for level in levels) if factor.ordered and len(levels) > 2 else None
 
 
-def _unlisted(name: str, levels: tuple[str, ...], trials: Sequence[Trial]) -> tuple[str, ...]:
+def _standing(case: Case, trials: Sequence[Trial]) -> dict[str, str]:
+    """Of each factor the level that the engine puts in the place of the baseline's, where it does, by most of its runs.
+
+    Not every log tells: one that does speaks for all runs of the baseline.
+    """
+    told: dict[str, Counter[str]] = {}
+    for trial in trials:
+        if trial.outcome is not None and not trial.configuration.difference(case.baseline):
+            for name, level in trial.outcome.effective.items():
+                told.setdefault(name, Counter())[level] += 1
+    most = {name: levels.most_common(1)[0][0] for name, levels in told.items()}
+    return {f.name: most[f.name] for f in case.factors if most.get(f.name, f.baseline) != f.baseline}
+
+
+def _unlisted(name: str, known: set[str | None], trials: Sequence[Trial]) -> tuple[str, ...]:
     """Levels of a factor that took effect in a trial without being one of those to choose from."""
     found = {t.outcome.effective[name] for t in trials if t.outcome is not None and name in t.outcome.effective}
-    return tuple(sorted(found - set(levels)))
+    return tuple(sorted(found - known))
 
 
 @dataclass(frozen=True)
@@ -192,7 +213,7 @@ class Observations:
 
 def _in_effect(trial: Trial) -> Mapping[str, str]:
     effective = trial.outcome.effective if trial.outcome is not None else {}
-    return {**trial.configuration, **{f: level for f, level in effective.items() if f in trial.configuration}}
+    return {**trial.configuration, **effective}
 
 
 def _label(trial: Trial) -> str:

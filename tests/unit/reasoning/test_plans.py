@@ -154,6 +154,37 @@ def test_elsewhere_is_settled_also_where_the_first_log_does_not_say_what_took_ef
     assert len(trials) <= 14
 
 
+def replaced(level: str) -> list[Trial]:
+    """An investigation of ATTN on an engine that puts this level of moe in the place of the baseline's."""
+    deployment, trials = FakeDeployment(CASE, [ATTN]), list[Trial]()
+    step: Configuration | None = CASE.baseline
+    while step is not None and len(trials) < 40:
+        outcome, minutes = deployment.run(step)
+        if step["moe"] == CASE.baseline["moe"]:
+            outcome = overridden(outcome, moe=level)
+        trials.append(made(len(trials) + 1, step, outcome, minutes=minutes))
+        found = assess(CASE, trials).step
+        step = found.configuration if found is not None else None
+    return trials
+
+
+@pytest.mark.parametrize("level", ["cutlass", "fallback"])
+def test_a_cause_is_isolated_also_where_the_engine_never_takes_another_level_of_the_baseline(level: str) -> None:
+    trials = replaced(level)
+    verdict = conclude(CASE, trials, assess(CASE, trials), None)
+    assert verdict.status is VerdictStatus.ISOLATED
+    assert verdict.confirmed_by is not None
+    assert verdict.confirmed_by.baseline_again == len(trials)
+
+
+def test_what_takes_the_place_of_the_baseline_s_level_is_no_level_of_its_own() -> None:
+    trials = replaced("cutlass")
+    assert not any(trial.configuration["moe"] == "cutlass" for trial in trials)
+    assert assess(CASE, trials).beliefs.space.standing == {"moe": "cutlass"}
+    never = replace(CASE, never=(Configuration(moe="cutlass"),))
+    assert assess(never, trials[:1]).step is not None, "to forbid it does not forbid the baseline"
+
+
 def test_a_level_that_is_none_of_the_factor_s_is_one_of_its_own_and_is_never_asked_for() -> None:
     trials = [
         made(1, CASE.baseline, REPRODUCED),
