@@ -35,6 +35,13 @@ from ruleout.store import Store
 
 MANY = 500
 """Trials from which on an investigation is glanced at instead of being read."""
+JUDGED = (
+    "$.outcome.kind",
+    "$.minutes",
+    "$.outcome.effective",
+    "$.outcome.failure.exception",
+    "$.outcome.failure.message",
+)
 IN_PASSING = "there are too many trials to conclude in passing"
 REPLACED = 100
 """Trials with a setting that the engine replaced that are looked up at most."""
@@ -68,7 +75,7 @@ def glance(folder: Folder, shown: int) -> Glance | None:
     Raises UsageError when there is none, or when it is damaged.
     """
     with Store(folder.path, writing=False) as store:
-        judged = list(store.parts(("finished", "marked"), "$.outcome.kind", "$.minutes", "$.outcome.effective"))
+        judged = list(store.parts(("finished", "marked"), *JUDGED))
         if len(judged) <= MANY:
             return None
         try:
@@ -83,11 +90,12 @@ def glance(folder: Folder, shown: int) -> Glance | None:
 def _glance(folder: Folder, store: Store, judged: list[tuple[Any, ...]], shown: int) -> Glance | None:
     case = _case(folder)
     kinds = {trial: OutcomeKind(outcome) for _, trial, outcome, *_ in judged}
-    minutes = sum(minutes or 0.0 for *_, minutes, _ in judged)
+    minutes = sum(minutes or 0.0 for _, _, _, minutes, *_ in judged)
     numbers = sorted(kinds)
     watched = {t for _, t in store.parts(("planned",), given="$.instruments") if t in kinds}
     first = next((t for t in numbers if kinds[t] is OutcomeKind.REPRODUCED and t not in watched), 0)
-    replaced = [trial for _, trial, *_, effective in judged if effective not in (None, "{}")]
+    replaced = [trial for _, trial, _, _, effective, *_ in judged if effective not in (None, "{}")]
+    failures = {trial: ": ".join(filter(None, failure)) for _, trial, _, _, _, *failure in judged}
     verdict = _verdict(store, max(number for number, *_ in judged))
     concluded = verdict is not None
     if verdict is None:
@@ -98,7 +106,7 @@ def _glance(folder: Folder, store: Store, judged: list[tuple[Any, ...]], shown: 
     told = {*numbers[-shown:], *watched, first, *found.complete[:1], *replaced[:REPLACED]}
     told |= {one.trial for one in verdict.workarounds[:3]}
     trials = _trials(store, told & kinds.keys())
-    other = (Masked(Configuration(), "", t) for t in numbers if kinds[t] is OutcomeKind.OTHER)
+    other = (Masked(Configuration(), failures[t], t) for t in numbers if kinds[t] is OutcomeKind.OTHER)
     verdict = replace(verdict, trials=trials, masked=tuple(other))
     ended = Counter("masked" if kind is OutcomeKind.OTHER else kind.value for kind in kinds.values())
     last = tuple(trial for trial in trials if trial.id >= numbers[-shown:][0])

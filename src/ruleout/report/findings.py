@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from ruleout.model import Case, Confirmation, Factor, Minimal, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, Factor, Minimal, Verdict, VerdictStatus
 from ruleout.model.configuration import shown
-from ruleout.report import words
+from ruleout.report import evidence, words
 from ruleout.report.markdown import Markdown
 from ruleout.report.secretless import without_secrets
 
@@ -106,6 +106,8 @@ class _Page:
         if verdict.causes and verdict.manifest_rate < 0.95:
             rate = words.percent(verdict.manifest_rate)
             yield f"- It shows in about {rate} of the runs in which its cause is present."
+        for told in evidence.chosen(case, verdict):
+            yield f"- Chosen by the engine: {text(told)}"
         for limit in verdict.limits:
             yield f"- It works up to: {text(words.limit(case, limit))}"
         if verdict.shows:
@@ -119,9 +121,11 @@ class _Page:
 
     def _confirmed_by(self) -> Iterator[str]:
         found = self.verdict.confirmed_by if self.verdict.causes else Confirmation()
+        sufficient = tuple(evidence.moving(self.case, self.verdict, found.sufficient))
+        rest = "everything else" if self.verdict.status is VerdictStatus.ISOLATED else "other settings"
         for name, ids in (
-            ("Sufficient (the cause alone, everything else moved, fails)", found.sufficient),
-            ("Necessary (from there, each factor of it moved, clean)", found.necessary),
+            (f"Sufficient ({rest} changed, the cause alone fails)", sufficient),
+            ("Necessary (from there, each factor of it changed, clean)", found.necessary),
             ("Complete (only the cause neutralised, clean)", found.complete),
             ("Baseline again", () if found.baseline_again is None else (found.baseline_again,)),
         ):
@@ -146,7 +150,7 @@ class _Page:
                 str(trial.id),
                 self.write.cell(words.ran(trial, self.case.baseline)),
                 words.outcome(trial.outcome),
-                _stage(trial),
+                words.reached(trial),
                 f"{trial.minutes:.2f}",
                 self.write.cell(trial.purpose),
                 self.write.cell(trial.log),
@@ -169,8 +173,9 @@ class _Page:
             said = self.write.code(masked.failure) or "of which nothing is told"
             yield f"- Masked: {changed} failed otherwise ({said}, trial {masked.trial})"
         for open_ in verdict.not_ruled_out:
-            untried = f"untried: {text(', '.join(open_.untried))}" if open_.untried else "may still take part"
+            untried = f"untried: {text(', '.join(open_.untried))}" if open_.untried else words.OPEN
             yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {untried}"
+        yield from (f"- Of a cause untried: {text(left)}" for left in evidence.untried(case, verdict))
         if verdict.never_varied:
             yield f"- Never varied: {text(', '.join(verdict.never_varied))}"
 
@@ -200,10 +205,3 @@ class _Page:
 def _levels(factor: Factor) -> str:
     row = factor.ordered and len(factor.levels) > words.LONG
     return words.levels(factor) if row else ", ".join(map(shown, factor.levels))
-
-
-def _stage(trial: Trial) -> str:
-    if trial.outcome is None:
-        return ""
-    failure = trial.outcome.failure
-    return (failure.exposure.stage if failure else trial.outcome.reached).value

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ruleout.model import Case, NotRuledOut, Verdict, VerdictStatus
-from ruleout.report import words
+from ruleout.model import Case, Mode, NotRuledOut, Verdict, VerdictStatus
+from ruleout.report import evidence, words
 
-SEEN = 3
-"""How many observations a screen takes; FINDINGS.md has all."""
+SEEN, MASKS = 3, 3
+"""How many observations and masking failures a screen takes; FINDINGS.md has all."""
 
 
 def headline(case: Case, verdict: Verdict) -> str:
     """The conclusion in one line."""
-    causes = ", and by itself ".join(words.cause(case, verdict, c) for c in verdict.causes)
     if verdict.status is VerdictStatus.ISOLATED:
-        return f"Isolated ({words.percent(verdict.probability)}): {causes}"
+        causes = [words.cause(case, verdict, cause) for cause in verdict.causes]
+        told = f"{len(causes)} causes, each enough by itself" if causes[1:] else "".join(causes)
+        return f"Isolated ({words.percent(verdict.probability)}): {told}"
     if verdict.status is VerdictStatus.ELSEWHERE:
         return f"Elsewhere ({words.percent(verdict.elsewhere.probability)}): {verdict.elsewhere.claim}"
     if verdict.status is VerdictStatus.NOT_REPRODUCED:
@@ -38,42 +39,77 @@ def likeliest(verdict: Verdict) -> str:
     return f"likeliest ({words.percent(best.probability)}) is {best.claim}"
 
 
-def _open(factor: NotRuledOut) -> str:
-    return f"{factor.factor} (untried: {', '.join(factor.untried)})" if factor.untried else factor.factor
+def facts(case: Case, verdict: Verdict, prefix: str, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """What bears the conclusion and what is left open, each with its label; `prefix` stands before names of logs.
 
-
-def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
-    """What bears the conclusion and what is left open, each with its label; `prefix` stands before names of logs."""
+    Args:
+        whole: the verdict holds all trials, not only those that are told of.
+    """
     if verdict.why and verdict.status is not VerdictStatus.NOT_REPRODUCED:
         yield "Why not isolated", verdict.why
-    found = verdict.confirmed_by
-    parts = [
-        (found.sufficient, "alone, everything else moved, it still fails"),
-        (found.necessary, "each part of it moved from there, clean"),
-        (found.complete, "nothing but it changed, clean"),
-        ((found.baseline_again,) if found.baseline_again else (), "the baseline again fails"),
-    ]
-    proof = [f"{text} ({words.some_trials(ids)})" for ids, text in parts if ids]
-    if proof and verdict.causes:
-        yield "Shown by", "; ".join(proof)
-    failure = verdict.failure
+    if verdict.status is VerdictStatus.ISOLATED and verdict.causes[1:]:
+        for number, cause in enumerate(verdict.causes, 1):
+            yield f"Cause {number}", words.cause(case, verdict, cause)
+    if verdict.causes and (proof := shown_by(case, verdict)):
+        yield "Shown by", "; ".join(f"{text} ({words.some_trials(ids)})" for text, ids in proof)
+    yield from (("Chosen by the engine", told) for told in evidence.chosen(case, verdict))
     if verdict.elsewhere.told and verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
         yield "Evidence speaks for", verdict.elsewhere.told
-    if failure is not None:
-        first = words.target_trial(verdict)
-        line = next((e for e in failure.evidence if e.line), None)
-        if line and first:
-            label = "First error of the engine" if words.teller(line) == "Engine" else "The kernel says"
-            yield label, f"{prefix}{words.address(first, line)}   {words.failure(failure)}"
-        else:
-            yield "No error in the log, but", words.failure(failure)
-        if failure.client:
-            yield "What a client sees", failure.client
-        for seen in words.observations(first, prefix)[:SEEN]:
-            yield "Seen before it was stopped", seen
-        yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
+    yield from _failure(verdict, prefix)
+    yield from _ways_out(case, verdict)
+    yield from _limits(case, verdict, whole)
+    if verdict.status is VerdictStatus.NOT_REPRODUCED:
+        yield "What to do", _MORE_LOAD if case.mode is Mode.SERVE else _SAME_COMMAND
+    if verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND):
+        likely = [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]
+        for other in likely if likely[1:] or verdict.status is not VerdictStatus.ELSEWHERE else ():
+            yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
+        for step in verdict.next:
+            yield "Would decide", f"{words.step(case, step.change)} (about {words.minutes(step.minutes)}): {step.why}"
+
+
+_MORE_LOAD = "raise the load or the number of requests in `probes`, or check that `command` is the one that fails"
+_SAME_COMMAND = "check that `command` is the one that fails, with its environment and on a machine where it does"
+
+
+def shown_by(case: Case, verdict: Verdict) -> list[tuple[str, Sequence[int]]]:
+    """By which trials a cause is shown, each kind in words; what another kind says already is left out."""
+    found, several = verdict.confirmed_by, bool(verdict.causes[1:])
+    still = "other settings changed, it still fails"
+    if verdict.status is VerdictStatus.ISOLATED:
+        still = f"{'each alone, ' if several else ''}everything else changed, it still fails"
+    whole = all(len(cause) == 1 for cause in verdict.causes)
+    least = ("these" if several else "it") if whole else f"one part of {'each' if several else 'it'}"
+    necessary = () if found.necessary == found.complete else found.necessary
+    parts: list[tuple[str, Sequence[int]]] = [
+        (still, evidence.moving(case, verdict, found.sufficient)),
+        (f"from there {'it' if whole else 'a part of it'} changed, clean", necessary),
+        (f"nothing but {least} changed, clean", found.complete),
+        ("the baseline again fails", () if found.baseline_again is None else (found.baseline_again,)),
+    ]
+    return [(text, ids) for text, ids in parts if ids]
+
+
+def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
+    failure, first = verdict.failure, words.target_trial(verdict)
+    if failure is None:
+        return
+    line = next((e for e in failure.evidence if e.line), None)
+    if line and first:
+        label = "First error of the engine" if words.teller(line) == "Engine" else "The kernel says"
+        yield label, f"{prefix}{words.address(first, line)}   {words.failure(failure)}"
+    else:
+        yield "No error in the log, but", words.failure(failure)
+    if failure.client:
+        yield "What a client sees", failure.client
+    for seen in words.observations(first, prefix)[:SEEN]:
+        yield "Seen before it was stopped", seen
+    yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
     if verdict.shows:
         yield "When it shows", verdict.shows
+
+
+def _ways_out(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
     for workaround in verdict.workarounds[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround, verdict)})"
     for limit in verdict.limits:
@@ -84,21 +120,29 @@ def facts(case: Case, verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]
         needed = f"each of its {words.count(len(verdict.minimal.needed), 'flag')} is needed"
         proven = needed if verdict.minimal.complete else "not every flag was taken off by itself"
         yield "Smallest command", f"{' '.join(verdict.minimal.command)}   ({proven})"
+
+
+def _limits(case: Case, verdict: Verdict, whole: bool) -> Iterator[tuple[str, str]]:
+    """What is ruled out, and what only looks so."""
     for told in words.replaced(case, verdict.trials):
         yield "Asked for, not in effect", told
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.some_trials(r.because)})" for r in verdict.ruled_out)
-    if verdict.not_ruled_out:
-        yield "Not ruled out", ", ".join(_open(n) for n in verdict.not_ruled_out)
-    if verdict.masked:
-        says = "says" if len(verdict.masked) == 1 else "say"
-        yield "Masked", f"{words.some_trials([m.trial for m in verdict.masked])}: failed otherwise, {says} nothing"
-    if verdict.never_varied:
-        yield "Not varied", ", ".join(verdict.never_varied)
-    if verdict.status is VerdictStatus.NOT_REPRODUCED:
-        yield "What to do", "raise the load or the number of requests in `probes`, or check that `command` is the one"
-    if verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND):
-        for other in [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]:
-            yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
-        for step in verdict.next:
-            yield "Would decide", f"{words.step(case, step.change)} (about {words.minutes(step.minutes)}): {step.why}"
+    if open_ := [left for left in verdict.not_ruled_out if left.factor not in verdict.never_varied]:
+        yield "Not ruled out", ", ".join(f"{one.factor}{_untried(one)}" for one in open_)
+    if whole and (left := list(evidence.untried(case, verdict))):
+        yield "Of the causes untried" if verdict.causes[1:] else "Of the cause untried", "; ".join(left)
+    masks = evidence.masks(verdict)
+    for failure, ids in masks[:MASKS]:
+        yield "Masked, says nothing", f"{words.some_trials(ids)}: {failure or 'failed otherwise'}"
+    if masks[MASKS:]:
+        rest = sorted(number for _, ids in masks[MASKS:] for number in ids)
+        yield "Masked, says nothing", f"{words.some_trials(rest)}: {words.count(len(masks) - MASKS, 'other failure')}"
+    masked = evidence.only_masked(case, verdict)
+    for label, hidden in (("Varied only where masked", True), ("Not varied", False)):
+        if names := [name for name in verdict.never_varied if (name in masked) is hidden]:
+            yield label, ", ".join(names)
+
+
+def _untried(left: NotRuledOut) -> str:
+    return f" (untried: {', '.join(left.untried)})" if left.untried else ""

@@ -20,6 +20,7 @@ from ruleout.model import (
     Mechanism,
     Outcome,
     OutcomeKind,
+    Stage,
     Trial,
     Verdict,
     Workaround,
@@ -30,16 +31,18 @@ from ruleout.model.configuration import shown
 
 MANY = 24
 """Numbers of trials that a screen takes in a row."""
+OPEN = "may still take part"
+"""Of a factor whose levels were all tried, and that is not ruled out."""
 LONG = 12
 """Levels of a factor that are listed one by one."""
 
 
 def percent(probability: float) -> str:
-    """A probability for people: never 100 % unless it is."""
-    if 0.9995 > probability >= 0.99:
+    """A probability for people: none is a certainty."""
+    if probability >= 0.9995:
+        return "> 99.9 %"
+    if probability >= 0.99:
         return f"{100 * probability:.1f} %"
-    if 1 > probability >= 0.9995:
-        return "99.9 %"
     if 0 < probability < 0.01:
         return "< 1 %"
     return f"{100 * probability:.0f} %"
@@ -172,9 +175,33 @@ def count(number: int, thing: str) -> str:
 
 
 def made(verdict: Verdict) -> str:
-    """`11 trials`; where numbers go further, since some were broken off and made again, that as well."""
-    told, last = count(len(verdict.trials), "trial"), max((trial.id for trial in verdict.trials), default=0)
-    return f"{told} (numbered to {last}; others were broken off)" if last > len(verdict.trials) else told
+    """`11 trials`; what notes told is counted apart, and numbers that go further since trials were broken off."""
+    all_, last = len(verdict.trials), max((trial.id for trial in verdict.trials), default=0)
+    notes = sum(hearsay(trial) for trial in verdict.trials)
+    told = count(all_ - notes, "trial") + (f" and {notes} told in notes" if notes else "")
+    if last <= all_:
+        return told
+    others = "another was" if last - all_ == 1 else "others were"
+    return f"{told} (numbered to {last}; {others} broken off)"
+
+
+def hearsay(trial: Trial) -> bool:
+    """Whether nobody here made it: notes tell of it."""
+    return trial.outcome is not None and trial.outcome.hearsay
+
+
+def took(trial: Trial) -> str:
+    """What a trial took, or that it was told of."""
+    return "told" if hearsay(trial) else minutes(trial.minutes)
+
+
+def reached(trial: Trial) -> str:
+    """The stage in which it failed, else the furthest one; empty where none is known."""
+    if trial.outcome is None:
+        return ""
+    failure = trial.outcome.failure
+    stage = failure.exposure.stage if failure else trial.outcome.reached
+    return "" if stage is Stage.UNKNOWN else stage.value
 
 
 def target_trial(verdict: Verdict) -> Trial | None:
@@ -248,9 +275,10 @@ def limit(case: Case, found: Limit) -> str:
 
 
 def workaround(case: Case, changed: Configuration) -> str:
-    """A workaround as a person types it."""
+    """A workaround as a person types it: flags in a row that can be copied, whatever else apart by commas."""
     known = {f.name: f for f in case.factors}
-    return ", ".join(on_command(known[f], level) if f in known else f"{f}={level}" for f, level in changed.items())
+    parts = [on_command(known[f], level) if f in known else f"{f}={level}" for f, level in changed.items()]
+    return (" " if all(part.startswith("-") for part in parts) else ", ").join(parts)
 
 
 def total(done: Verdict) -> float:

@@ -74,8 +74,8 @@ def test_the_answer_is_the_verdict_its_probability_its_trials_and_the_workaround
     lines = section(TEXT, "Answer")
     assert lines[0].startswith("**isolated** (99.4 %)")
     assert "- Cause: kv_cache_dtype=auto|fp8_e4m3 together with cuda_graph=absent" in lines
-    assert "- Sufficient (the cause alone, everything else moved, fails): trial 4" in lines
-    assert "- Necessary (from there, each factor of it moved, clean): trials 3, 5" in lines
+    assert "- Sufficient (everything else changed, the cause alone fails): trial 4" in lines
+    assert "- Necessary (from there, each factor of it changed, clean): trials 3, 5" in lines
     assert "- Complete (only the cause neutralised, clean): trial 3" in lines
     assert "- Baseline again: trial 6" in lines
     assert "- Workaround: `--kv-cache-dtype bf16` (clean in 1 of 1, trial 3; took 12:06)" in lines

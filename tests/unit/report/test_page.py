@@ -119,7 +119,7 @@ def test_evidence_opens_the_lines_around_it_and_names_the_file() -> None:
 def test_beliefs_are_drawn_over_the_trials_and_said_in_words() -> None:
     text = page(CASE, ISOLATED, COURSE)
     assert text.count("<polyline") == 2
-    assert "kv_cache_dtype=auto: 91 % in the end, 91 % at most" in shown(text)
+    assert "kv_cache_dtype=auto: 91 % at most, 91 % in the end" in shown(text)
     assert "<polyline" not in page(CASE, ISOLATED, replace(COURSE, beliefs=COURSE.beliefs[:1]))
 
 

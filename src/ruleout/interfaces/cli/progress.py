@@ -147,7 +147,7 @@ class Progress:
         line = Text.assemble(
             f"  #{trial.id:<4}",
             (f"{outcome:<11}", COLOURS[outcome]),
-            f"{words.minutes(trial.minutes):>7}  ",
+            f"{words.took(trial):>7}  ",
             words.ran(trial, self.case.baseline),
         )
         judged = trial.outcome

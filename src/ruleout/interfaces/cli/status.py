@@ -76,8 +76,7 @@ def _tell_trials(
             f"  {words.count(before, 'trial')} before these: --all, or report.html", style="dim", markup=False
         )
     for trial in trials:
-        took = words.minutes(trial.minutes)
-        _tell_row(trial.id, words.outcome(trial.outcome), took, safe(words.ran(trial, case.baseline)))
+        _tell_row(trial.id, words.outcome(trial.outcome), words.took(trial), safe(words.ran(trial, case.baseline)))
         for line in explanation(trial.purpose, trial.why) if explain else ():
             console.print(Text(safe(line), "dim"), soft_wrap=True)
     for number, configuration in going.items():

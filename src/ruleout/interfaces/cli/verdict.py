@@ -42,7 +42,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
         console.print(Text(line, f"bold {style}"), soft_wrap=True)
     here = from_here(folder.path)
     prefix = "" if here.is_absolute() else f"{here}/"  # too long for a line; the last one says where it is
-    for label, text in facts(case, verdict, prefix):
+    for label, text in facts(case, verdict, prefix, whole=not made):
         room = max(24, console.width - LABEL - 1)
         first, *rest = textwrap.wrap(safe(text), room, break_on_hyphens=False) or [""]
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)

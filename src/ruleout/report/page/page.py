@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from ruleout.model import Case, Verdict, VerdictStatus
 from ruleout.model.course import Course
-from ruleout.report import words
+from ruleout.report import evidence, words
 from ruleout.report.page.plots import GROUPS, UNTOLD, Bar, bars, beliefs, strip
 from ruleout.report.page.trials import MARKS, MOST, link, matrix
 from ruleout.report.safe import Safe
@@ -22,6 +22,7 @@ from ruleout.report.summary import facts, headline
 WORTH_A_LINE = 0.001
 LISTED = 60
 """Masked trials that are told one by one."""
+_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]{1,30}(?![\w-])")
 _TRIALS = re.compile(r"(?<=trial )\d+|(?<=trials )\d+(?:, \d+)*")
 
 
@@ -47,7 +48,7 @@ def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
         parts=[(part.title, Markup(escape(safe.lines(part.text)))) for part in trials.parts],
         strip=strip(verdict.trials) if trials.parts else (),
         plot=beliefs(course.beliefs, verdict),
-        hypotheses=list(_hypotheses(verdict)),
+        hypotheses=list(_hypotheses(verdict, rows)),
         bars=drawn,
         groups=_legend(drawn, course),
         total=words.minutes(words.total(verdict)),
@@ -83,7 +84,11 @@ def _environment(safe: Safe) -> Environment:
     def finalize(value: Any) -> Any:
         return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    return Environment(
+    def unbroken(value: str) -> Markup:
+        """With flags that no line is broken within: browsers break them behind each hyphen."""
+        return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(safe(value)))))
+
+    made = Environment(
         loader=_templates(),
         autoescape=True,
         undefined=StrictUndefined,
@@ -91,6 +96,8 @@ def _environment(safe: Safe) -> Environment:
         lstrip_blocks=True,
         finalize=finalize,
     )
+    made.filters["unbroken"] = unbroken
+    return made
 
 
 def _legend(drawn: tuple[Bar, ...], course: Course) -> list[tuple[str, list[str]]]:
@@ -124,7 +131,7 @@ def _to_rows(text: str, rows: set[int]) -> Iterator[tuple[str, str]]:
         yield text[end:], ""
 
 
-def _hypotheses(verdict: Verdict) -> Iterator[dict[str, Any]]:
+def _hypotheses(verdict: Verdict, rows: set[int]) -> Iterator[dict[str, Any]]:
     for h in verdict.hypotheses:
         if h.probability >= WORTH_A_LINE:
             yield {
@@ -132,7 +139,7 @@ def _hypotheses(verdict: Verdict) -> Iterator[dict[str, Any]]:
                 "width": round(100 * h.probability, 1),
                 "claim": h.claim,
                 "status": h.status.replace("_", " "),
-                "because": words.numbers(h.because),
+                "because": list(_to_rows(words.some_trials(h.because), rows))[1:] if h.because else [],
             }
 
 
@@ -149,8 +156,9 @@ def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
     if verdict.masked[LISTED:]:
         yield f"and {words.count(len(verdict.masked) - LISTED, 'masked trial')} more: see the trials"
     for left in verdict.not_ruled_out:
-        untried = f"; untried: {', '.join(left.untried)}" if left.untried else ""
-        yield f"{left.factor}: tried {', '.join(left.tried)}{untried}"
+        untried = f"untried: {', '.join(left.untried)}" if left.untried else words.OPEN
+        yield f"{left.factor}: tried {', '.join(left.tried)}; {untried}"
+    yield from (f"of a cause untried: {left}" for left in evidence.untried(case, verdict))
     if verdict.never_varied:
         yield f"never varied: {', '.join(verdict.never_varied)}"
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ruleout.model import Trial, Verdict
 from ruleout.model.course import Belief, Lap
 from ruleout.report import words
-from ruleout.report.page.trials import MARKS, reached
+from ruleout.report.page.trials import MARKS
 
 WIDTH, HEIGHT = 1000, 200
 SERIES, POINTS, TICKS = 5, 400, 5
@@ -81,7 +81,7 @@ def beliefs(told: Sequence[Belief], verdict: Verdict) -> Plot | None:
         path = [(px, round(HEIGHT * (1 - p), 1)) for px, p in at if p is not None]
         dots = "".join(f"M{px:g} {py:g}h0" for px, py in path if py < HEIGHT) if len(path) <= 80 else ""
         points = "" if leaders_only else " ".join(f"{px:g},{py:g}" for px, py in path)
-        now = words.percent(last[claim]) if claim in last else "no longer among the likeliest"
+        now = f"{words.percent(last[claim])} in the end" if claim in last else "in the end not among the likeliest"
         lines.append(Line(claim, now, words.percent(most[claim]), Markup(points), Markup(dots)))
     numbers = sorted({begin + round((end - begin) * i / (TICKS - 1)) for i in range(TICKS)})
     ticks = tuple((number, x(number) / 10) for number in numbers)
@@ -104,13 +104,16 @@ class Bar:
 
 def bars(trials: Sequence[Trial], laps: Mapping[int, Sequence[Lap]]) -> tuple[Bar, ...]:
     """The trials to one scale, the longest as wide as the drawing."""
-    longest = max((trial.minutes for trial in trials), default=0.0) * 60
-    return tuple(_bar(trial, laps.get(trial.id, ()), longest) for trial in trials) if longest else ()
+    made = [trial for trial in trials if not words.hearsay(trial)]
+    longest = max((trial.minutes for trial in made), default=0.0) * 60
+    return tuple(_bar(trial, laps.get(trial.id, ()), longest) for trial in made) if longest else ()
 
 
 def _bar(trial: Trial, laps: Sequence[Lap], longest: float) -> Bar:
     outcome = words.outcome(trial.outcome)
     total = trial.minutes * 60
+    if laps and laps[-1].begin > total:
+        laps = ()  # the command said what it would have taken; the times of its log are other ones
     begins = [lap.begin for lap in laps] or [total]
     told = [("before the first line", 0.0, begins[0])] if laps and begins[0] > 1 else []
     ends = [*begins[1:], max(total, begins[-1])]
@@ -122,7 +125,7 @@ def _bar(trial: Trial, laps: Sequence[Lap], longest: float) -> Bar:
         trial.id,
         outcome,
         MARKS[outcome],
-        f"{words.minutes(trial.minutes)} {reached(trial)}".rstrip(),
+        f"{words.minutes(trial.minutes)} {words.reached(trial)}".rstrip(),
         tuple(
             (name, round(begin * scale, 1), round(max((end - begin) * scale, 1.5), 1)) for name, begin, end in pieces
         ),

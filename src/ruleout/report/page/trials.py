@@ -98,14 +98,6 @@ def telling(verdict: Verdict) -> tuple[Trial, ...]:
     return tuple(trial for trial in verdict.trials if trial.id in kept)
 
 
-def reached(trial: Trial) -> str:
-    """The stage in which it failed, else the furthest one."""
-    if trial.outcome is None:
-        return ""
-    failure = trial.outcome.failure
-    return (failure.exposure.stage if failure else trial.outcome.reached).value
-
-
 def link(log: str) -> str:
     """A log's address relative to the page; empty for anything that is no file of a trial."""
     return log if _LOG.fullmatch(log) else ""
@@ -124,8 +116,8 @@ def _row(case: Case, factors: Sequence[Factor], trial: Trial) -> Row:
         trial,
         outcome,
         MARKS[outcome],
-        reached(trial),
-        words.minutes(trial.minutes),
+        words.reached(trial),
+        "told in notes" if words.hearsay(trial) else words.minutes(trial.minutes),
         words.ran(trial, case.baseline),
         tuple(_cell(f, trial, instead.get(f.name)) for f in factors),
         tuple(settings),
@@ -159,6 +151,6 @@ def _part(case: Case, trials: Sequence[Trial]) -> Part:
     lines = []
     for trial in trials:
         outcome = words.outcome(trial.outcome)
-        how = f"{MARKS[outcome]} {outcome:<11}{words.minutes(trial.minutes):>8}  {reached(trial):<19}"
+        how = f"{MARKS[outcome]} {outcome:<11}{words.took(trial):>8}  {words.reached(trial):<19}"
         lines.append(f"{trial.id:>6} {how} {words.ran(trial, case.baseline)}")
     return Part(f"Trials {trials[0].id} to {trials[-1].id}: {said}", "\n".join(lines))

@@ -1,0 +1,73 @@
+"""What the trials say of factors besides the verdict: what the engine made of a level, what nobody tried, what hid it.
+
+A reader who sees `kv_cache_dtype=auto` has to learn that the engine took FP8 for it, and one who sees two backends that
+fail, that three others were never tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ruleout.model import Case, Mechanism, OutcomeKind, Verdict
+from ruleout.model.configuration import shown
+from ruleout.report.words import failure, on_command, target_trial
+
+
+def chosen(case: Case, verdict: Verdict) -> Iterator[str]:
+    """What the engine made of levels of the failing deployment that take part in a cause, where it says so.
+
+    A level like `auto` names no setting: what fails is what the engine took for it.
+    """
+    first = target_trial(verdict)
+    if first is None or first.outcome is None:
+        return
+    for varied in (f for f in case.factors if f.mechanism is Mechanism.FLAG):
+        name = varied.target.lstrip("-").replace("-", "_")
+        took = first.outcome.resolved.get(name, "")
+        given = first.configuration.get(varied.name, varied.baseline)
+        if in_causes(verdict, varied.name) and took.lower() not in ("", "true", "false", given.lower()):
+            yield f"{on_command(varied, given)}: the engine took {took} (trial {first.id})"
+
+
+def in_causes(verdict: Verdict, name: str) -> bool:
+    """Whether a factor takes part in a cause."""
+    return any(carrier.factor == name for cause in verdict.causes for carrier in cause)
+
+
+def untried(case: Case, verdict: Verdict) -> Iterator[str]:
+    """Levels of the causes' factors that no telling trial had: neither known to fail nor to be a way out."""
+    telling = (OutcomeKind.REPRODUCED, OutcomeKind.CLEAN)
+    judged = [t for t in verdict.trials if t.outcome is not None and t.outcome.kind in telling and not t.without]
+    for varied in (f for f in case.factors if in_causes(verdict, f.name) and not f.ordered):
+        seen = {t.configuration.get(varied.name, varied.baseline) for t in judged}
+        seen |= {
+            level for cause in verdict.causes for one in cause if one.factor == varied.name for level in one.levels
+        }
+        left = [shown(level) for level in varied.levels if level not in seen]
+        if left:
+            yield f"{varied.name}: {', '.join(left)}"
+
+
+def moving(case: Case, verdict: Verdict, ids: Sequence[int]) -> list[int]:
+    """Of trials those that changed something: a baseline does not show what the failure stays without."""
+    still = {t.id for t in verdict.trials if not t.configuration.difference(case.baseline)}
+    return [number for number in ids if number not in still]
+
+
+def only_masked(case: Case, verdict: Verdict) -> set[str]:
+    """Factors that were changed, but in no trial that tells."""
+    changed = {True: set[str](), False: set[str]()}
+    for trial in verdict.trials:
+        if trial.outcome is not None and not trial.without:
+            masked = trial.outcome.kind is OutcomeKind.OTHER
+            changed[masked] |= set(trial.configuration.difference(case.baseline))
+    return changed[True] - changed[False]
+
+
+def masks(verdict: Verdict) -> list[tuple[str, list[int]]]:
+    """The failures that hid the target, each with its trials; the most frequent first."""
+    named = {t.id: failure(t.outcome.failure) for t in verdict.trials if t.outcome and t.outcome.failure}
+    found: dict[str, list[int]] = {}
+    for one in verdict.masked:
+        found.setdefault(named.get(one.trial, one.failure), []).append(one.trial)
+    return sorted(found.items(), key=lambda item: -len(item[1]))

@@ -1,0 +1,109 @@
+"""The conclusion for a reader with five minutes: how many causes, by which trials, and what nobody tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASKED, NOT_REPRODUCED, REPRODUCED, trial
+
+from ruleout.model import (
+    Carrier,
+    Configuration,
+    Confirmation,
+    Elsewhere,
+    Hypothesis,
+    HypothesisStatus,
+    Masked,
+    Mode,
+    NotRuledOut,
+    Verdict,
+    VerdictStatus,
+)
+from ruleout.report.summary import facts, headline
+
+KV, GRAPH = Carrier("kv_cache_dtype", ("auto",)), Carrier("cuda_graph", ("absent",))
+
+
+def told(verdict: Verdict) -> dict[str, str]:
+    """The facts by their labels; of the same label one below the other."""
+    found: dict[str, str] = {}
+    for label, text in facts(CASE, verdict, ""):
+        found[label] = f"{found[label]}\n{text}" if label in found else text
+    return found
+
+
+def test_several_causes_have_a_row_each_and_the_headline_says_that_each_is_enough() -> None:
+    verdict = replace(ISOLATED, causes=((KV,), (GRAPH,)))
+    assert headline(CASE, verdict) == "Isolated (99.4 %): 2 causes, each enough by itself"
+    rows = told(verdict)
+    assert (rows["Cause 1"], rows["Cause 2"]) == ("kv_cache_dtype=auto", "cuda_graph=absent")
+    assert "each alone, everything else changed, it still fails (trial 4)" in rows["Shown by"]
+    assert "nothing but these changed, clean (trial 3)" in rows["Shown by"]
+    assert "Cause 1" not in told(ISOLATED)
+
+
+@pytest.mark.parametrize("status", [VerdictStatus.NARROWED, VerdictStatus.EXHAUSTED, VerdictStatus.INTERRUPTED])
+def test_the_baseline_shows_nothing_of_the_likeliest_cause(status: VerdictStatus) -> None:
+    found = Confirmation(sufficient=(1,))
+    assert "Shown by" not in told(replace(ISOLATED, status=status, confirmed_by=found))
+    more = told(replace(ISOLATED, status=status, confirmed_by=Confirmation(sufficient=(1, 4))))
+    assert more["Shown by"] == "other settings changed, it still fails (trial 4)"
+
+
+def test_the_same_trials_are_not_told_twice() -> None:
+    found = Confirmation((4,), (3, 5), (3, 5), 6)
+    shown = told(replace(ISOLATED, causes=((KV,),), confirmed_by=found))["Shown by"]
+    assert "from there" not in shown
+    assert shown.count("3, 5") == 1
+
+
+def test_what_the_engine_took_for_a_level_of_the_cause_is_told() -> None:
+    first = replace(
+        ISOLATED.trials[0],
+        outcome=replace(REPRODUCED, resolved={"kv_cache_dtype": "fp8_e4m3", "disable_cuda_graph": "False"}),
+    )
+    rows = told(replace(ISOLATED, trials=(first, *ISOLATED.trials[1:])))
+    assert rows["Chosen by the engine"] == "--kv-cache-dtype auto: the engine took fp8_e4m3 (trial 1)"
+    assert "Chosen by the engine" not in told(ISOLATED)
+
+
+def test_levels_of_a_cause_that_no_telling_trial_had_are_named() -> None:
+    verdict = replace(ISOLATED, causes=((KV,),))  # fp8_e4m3 was only had where another failure came first
+    assert told(verdict)["Of the cause untried"] == "kv_cache_dtype: fp8_e4m3"
+    assert "Of the cause untried" not in told(ISOLATED)  # where it was seen to fail
+
+
+def test_a_factor_that_was_only_changed_where_masked_is_told_once_and_apart() -> None:
+    verdict = replace(
+        ISOLATED,
+        trials=(trial(1, REPRODUCED), trial(2, MASKED, deep_gemm="0"), trial(3, CLEAN, kv_cache_dtype="bf16")),
+        not_ruled_out=(NotRuledOut("deep_gemm", ("unset",), ("0",)),),
+        never_varied=("deep_gemm", "the machine and its driver"),
+    )
+    rows = told(verdict)
+    assert rows["Varied only where masked"] == "deep_gemm"
+    assert rows["Not varied"] == "the machine and its driver"
+    assert "Not ruled out" not in rows
+
+
+def test_what_masks_is_named_the_most_frequent_first() -> None:
+    masked = tuple(Masked(Configuration(), f"failure {n % 5}", n) for n in range(10, 60) if n % 5 or n == 10)
+    rows = told(replace(ISOLATED, masked=masked))["Masked, says nothing"].split("\n")
+    assert [row.rpartition(": ")[2] for row in rows] == ["failure 1", "failure 2", "failure 3", "2 other failures"]
+    assert rows[-1].startswith("trials 10, 14, 19,")
+
+
+def test_without_probes_nobody_is_told_to_raise_the_load() -> None:
+    def advice(mode: Mode) -> str:
+        return dict(facts(replace(CASE, mode=mode), NOT_REPRODUCED, ""))["What to do"]
+
+    assert "probes" in advice(Mode.SERVE)
+    assert "probes" not in advice(Mode.JOB)
+
+
+def test_elsewhere_is_not_told_again_as_the_only_hypothesis() -> None:
+    alone = (Hypothesis("elsewhere: no factor takes part", 1.0, HypothesisStatus.CONFIRMED),)
+    verdict = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, elsewhere=Elsewhere(1.0), causes=(), hypotheses=alone)
+    assert headline(CASE, verdict).startswith("Elsewhere (> 99.9 %)")
+    assert "Hypothesis" not in told(verdict)
