@@ -24,5 +24,7 @@ class Fault:
 
 
 def excerpt(text: str, most: int = QUOTED) -> str:
-    """The beginning of a text on one line, without control characters."""
-    return "".join(c if c.isprintable() else "·" for c in " ".join(text.split())[:most])
+    """The beginning of a text on one line, without control characters, and with a mark where it goes on."""
+    line = " ".join(text[: 100 * most].split())
+    line = line if len(line) <= most else f"{line[: most - 1]}…"
+    return "".join(c if c.isprintable() else "·" for c in line)

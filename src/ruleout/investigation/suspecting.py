@@ -31,7 +31,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.model.diagnosis import ChosenBy, Suspect
-from ruleout.model.verdict import SPEAKS_FOR
+from ruleout.model.verdict import OWN_CHOICE, SPEAKS_FOR
 from ruleout.reading.diagnose import read_run
 
 DIGITS = 4
@@ -189,7 +189,7 @@ def _kept_choices(case: Case, found: Suspicion, trials: Sequence[Trial]) -> list
     factors = {setting_name(factor) for factor in case.factors}
     told = [t.outcome.resolved for t in trials if t.outcome and t.outcome.informative and t.outcome.resolved]
     return [
-        f"{name}={value} (the engine's choice)"
+        f"{name}={value}{OWN_CHOICE}"
         for name, value in found.chosen.items()
         if name not in factors and all(seen.get(name, value) == value for seen in told)
     ][:CHOICES]

@@ -159,6 +159,8 @@ class Limit:
     untried: tuple[str, ...] = ()
 
 
+OWN_CHOICE = " (the engine's choice)"
+"""Behind a setting that was never varied, since nobody asked for it."""
 SPEAKS_FOR = "speaks for "
 """Before the component, in the claim of what lies elsewhere."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ruleout.model import Case, Mechanism, OutcomeKind, Verdict
 from ruleout.model.configuration import shown
+from ruleout.model.verdict import OWN_CHOICE
 from ruleout.report.words import failure, on_command, target_trial
 
 
@@ -62,6 +63,16 @@ def only_masked(case: Case, verdict: Verdict) -> set[str]:
             masked = trial.outcome.kind is OutcomeKind.OTHER
             changed[masked] |= set(trial.configuration.difference(case.baseline))
     return changed[True] - changed[False]
+
+
+def constant(case: Case, verdict: Verdict) -> list[tuple[str, list[str]]]:
+    """What was the same in all trials that tell, by how it came to be so."""
+    masked = only_masked(case, verdict)
+    rows: dict[str, list[str]] = {"Varied only where masked": [], "Not varied": [], "Left to the engine": []}
+    for name in verdict.never_varied:
+        label = "Varied only where masked" if name in masked else "Not varied"
+        rows["Left to the engine" if name.endswith(OWN_CHOICE) else label].append(name.removesuffix(OWN_CHOICE))
+    return [(label, names) for label, names in rows.items() if names]
 
 
 def masks(verdict: Verdict) -> list[tuple[str, list[int]]]:

@@ -138,10 +138,8 @@ def _limits(case: Case, verdict: Verdict, whole: bool) -> Iterator[tuple[str, st
     if masks[MASKS:]:
         rest = sorted(number for _, ids in masks[MASKS:] for number in ids)
         yield "Masked, says nothing", f"{words.some_trials(rest)}: {words.count(len(masks) - MASKS, 'other failure')}"
-    masked = evidence.only_masked(case, verdict)
-    for label, hidden in (("Varied only where masked", True), ("Not varied", False)):
-        if names := [name for name in verdict.never_varied if (name in masked) is hidden]:
-            yield label, ", ".join(names)
+    for label, names in evidence.constant(case, verdict):
+        yield label, ", ".join(names)
 
 
 def _untried(left: NotRuledOut) -> str:

@@ -10,7 +10,7 @@ from tests.support.spools import completion
 
 from ruleout.engines import Request, engine_named
 from ruleout.investigation.answers import judge_answer
-from ruleout.investigation.faults import Fault
+from ruleout.investigation.faults import Fault, excerpt
 from ruleout.model import FailureClass, Probe, Recorded, probe_of
 
 ENGINE = engine_named("command")
@@ -212,3 +212,8 @@ def test_an_answer_is_compared_with_the_one_that_is_expected() -> None:
 def test_a_reference_may_have_an_empty_answer_or_one_of_marks() -> None:
     assert fault(completion(""), expected=Recorded("q", 8, "")) is None
     assert fault(completion("!!!!!"), expected=Recorded("q", 8, "!!!!!")) is None
+
+
+def test_a_quotation_that_goes_on_says_so() -> None:
+    assert excerpt("a  b\x1b") == "a b·"
+    assert excerpt("word " * 100) == ("word " * 24)[:119] + "…"

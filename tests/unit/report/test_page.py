@@ -13,7 +13,7 @@ from tests.support.strategies import verdicts
 from tests.unit.model.test_redaction import PLANTED
 from tests.unit.report.samples import CASE, CLEAN, ISOLATED, MASKED, NOT_REPRODUCED, REPRODUCED, trial
 
-from ruleout.model import Evidence, Verdict
+from ruleout.model import Evidence, Stage, Verdict
 from ruleout.model.course import Belief, BirthPlace, Course, Excerpt, Lap
 from ruleout.report.page import page
 from ruleout.report.summary import facts, headline
@@ -209,3 +209,45 @@ def test_any_verdict_gives_a_well_formed_page_and_always_the_same(verdict: Verdi
     text = page(CASE, verdict)
     Page(text)
     assert page(CASE, verdict) == text
+
+
+def test_what_notes_told_has_no_time_and_no_bar_and_is_counted_apart() -> None:
+    told = replace(MASKED, hearsay=True, failure=None, reached=Stage.UNKNOWN)
+    verdict = replace(ISOLATED, trials=(*ISOLATED.trials, trial(7, told, 0.0, deep_gemm="0")))
+    text = page(CASE, verdict)
+    assert "6 trials and 1 told in notes" in text
+    row = text.split('<tr id="t7"')[1].split("</tr>")[0]
+    assert "told in notes" in row
+    assert "unknown" not in row
+    assert 'href="#t6">#6' in text
+    assert 'href="#t7">#7' not in text
+
+
+def test_a_log_that_runs_longer_than_its_trial_is_said_to_have_taken_has_no_stages_in_its_bar() -> None:
+    laps = {1: (Lap("weight_load", 0.0), Lap("decode", 60 * 12.2))}
+    assert "weight_load" not in page(CASE, ISOLATED, replace(COURSE, laps=laps)).split('id="time"')[1]
+
+
+def test_where_only_what_led_is_known_dots_stand_in_the_legend_as_in_the_plot() -> None:
+    course = replace(COURSE, beliefs=tuple(Belief(n, (("cuda_graph=absent", n / 4),)) for n in (1, 2, 3)))
+    legend = page(CASE, ISOLATED, course).split('<ul class="legend">')[1].split("</ul>")[0]
+    assert 'class="dots s0"' in legend
+    assert "series" not in legend
+
+
+def test_without_a_factor_that_was_varied_no_columns_are_explained() -> None:
+    text = shown(page(CASE, NOT_REPRODUCED))
+    assert "A column for each factor" not in text
+    assert "Never changed: kv_cache_dtype, cuda_graph, deep_gemm." in text
+
+
+def test_no_line_is_broken_within_a_flag() -> None:
+    text = page(CASE, ISOLATED)
+    assert '<dt>Workaround</dt><dd><span class="flag">--kv-cache-dtype</span> bf16' in text
+    verdict = replace(ISOLATED, why='--x"><img> -y&lt;')
+    assert "<img>" not in page(CASE, verdict)
+
+
+def test_trials_of_a_hypothesis_lead_to_their_rows() -> None:
+    table = page(CASE, ISOLATED).split('id="hypotheses"')[1].split("</table>")[0]
+    assert '<a href="#t3">3</a>, <a href="#t4">4</a>' in table

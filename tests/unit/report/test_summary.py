@@ -79,11 +79,11 @@ def test_a_factor_that_was_only_changed_where_masked_is_told_once_and_apart() ->
         ISOLATED,
         trials=(trial(1, REPRODUCED), trial(2, MASKED, deep_gemm="0"), trial(3, CLEAN, kv_cache_dtype="bf16")),
         not_ruled_out=(NotRuledOut("deep_gemm", ("unset",), ("0",)),),
-        never_varied=("deep_gemm", "the machine and its driver"),
+        never_varied=("deep_gemm", "the machine and its driver", "page_size=64 (the engine's choice)"),
     )
     rows = told(verdict)
     assert rows["Varied only where masked"] == "deep_gemm"
-    assert rows["Not varied"] == "the machine and its driver"
+    assert (rows["Not varied"], rows["Left to the engine"]) == ("the machine and its driver", "page_size=64")
     assert "Not ruled out" not in rows
 
 

@@ -159,8 +159,7 @@ def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
         untried = f"untried: {', '.join(left.untried)}" if left.untried else words.OPEN
         yield f"{left.factor}: tried {', '.join(left.tried)}; {untried}"
     yield from (f"of a cause untried: {left}" for left in evidence.untried(case, verdict))
-    if verdict.never_varied:
-        yield f"never varied: {', '.join(verdict.never_varied)}"
+    yield from (f"{label.lower()}: {', '.join(names)}" for label, names in evidence.constant(case, verdict))
 
 
 def _setting(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
