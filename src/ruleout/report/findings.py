@@ -187,9 +187,9 @@ class _Page:
         for hypothesis in self.verdict.hypotheses:
             if hypothesis.probability < WORTH_A_LINE:
                 continue
-            because = f" ({words.trials(hypothesis.because)})" if hypothesis.because else ""
-            claim = f"{hypothesis.status}: {text(hypothesis.claim)}{because}"
-            yield f"- {words.percent(hypothesis.probability)} {claim}"
+            because = f"; {words.trials(hypothesis.because)}" if hypothesis.because else ""
+            standing = hypothesis.status.replace("_", " ")
+            yield f"- {standing}: {text(hypothesis.claim)} ({words.percent(hypothesis.probability)}{because})"
 
     def _assumptions(self) -> Iterator[str]:
         text = self.write.text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
 from ruleout.interfaces.cli.output import WIDTH, answer_console
-from ruleout.interfaces.cli.streams import tell_error
+from ruleout.interfaces.cli.streams import tell_error, tell_text, tolerate_any_streams
 
 
 @pytest.mark.parametrize("told", ["0", "00", "-5", "wide", "", "²", "9" * 30])
@@ -30,3 +33,12 @@ def test_an_error_has_two_lines_whatever_is_in_a_name(name: str, capsys: pytest.
     assert len(err.splitlines()) == 2
     assert name not in err
     assert "größer: gone" in err
+
+
+def test_where_the_locale_lacks_our_signs_others_stand_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+    monkeypatch.setattr(sys, "stderr", None)
+    tolerate_any_streams()
+    tell_text("✓ “a” · 2 × b …, ü 中\n")
+    assert written.getvalue() == b'+ "a" - 2 x b .., \\xfc \\u4e2d\n'

@@ -164,3 +164,10 @@ def test_where_nothing_failed_the_question_says_so() -> None:
     assert section(text, "Question") == ["- the baseline failed in 0 of 1 runs"]
     assert section(text, "Answer")[0].startswith("**not_reproduced**")
     assert section(text, "Ruled out") == ["Nothing."]
+
+
+def test_no_line_of_a_hypothesis_is_a_quotation_to_markdown() -> None:
+    sure = tuple(replace(one, probability=0.9999) for one in ISOLATED.hypotheses)
+    lines = section(findings(CASE, replace(ISOLATED, hypotheses=sure)), "Hypotheses over time")
+    assert "- ruled out: elsewhere (> 99.9 %; trials 3, 5)" in lines
+    assert not [line for line in lines if line.startswith("- >")]

@@ -15,6 +15,7 @@ from ruleout.interfaces.cli import particulars, suspicion
 from ruleout.interfaces.cli import story as stories
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.rows import cut, labelled, number, wrapped
+from ruleout.interfaces.cli.streams import SIGNS
 from ruleout.interfaces.cli.suspicion import Row
 from ruleout.model import Evidence
 from ruleout.model.diagnosis import DiagnosedFailure, Diagnosis, LogOutcome, StepKind
@@ -29,8 +30,6 @@ SCREEN = 23
 """Rows of the answer on a terminal of 80 columns, one left for the prompt."""
 FIRST = 10
 """Rows within which the first step stands on a terminal of 80 columns: who reads no further knows what to do."""
-_PLAIN = str.maketrans({"✓": "+", "✗": "x", "·": "-", "›": ">", "…": "..", "×": "x", "\N{NO-BREAK SPACE}": " "})
-"""Our own signs where a terminal has none: `?` means that it is not known how a run ended."""
 _LAUNCHES = re.compile(r"launch \d+ of \d+ in this log.*")
 """What is told besides a crash: that it is not all that the log holds."""
 _BUILD = re.compile(r"(?<=\d)\+\w+(?:\.\w+)*|(?<=· )[\w.-]+/")
@@ -141,7 +140,7 @@ def printable(text: str, encoding: str) -> str:
     try:
         return text.encode(encoding).decode(encoding)
     except UnicodeEncodeError:
-        return text.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
+        return "".join(SIGNS.get(c, c) for c in text).encode(encoding, "replace").decode(encoding)
 
 
 def _head(diagnosis: Diagnosis, width: int, rows: int, story: Story | None) -> list[str]:

@@ -22,8 +22,8 @@ from ruleout.store import holder
 
 LAST = 30
 """Of more trials, that many of the last are shown."""
-CHANGED = 27
-"""The column in which stands what a trial changed."""
+CHANGED, EXPLAINED = 27, 9
+"""The columns in which stand what a trial changed, and further rows of why it was made."""
 
 
 @click.command()
@@ -78,7 +78,8 @@ def _tell_trials(
     for trial in trials:
         _tell_row(trial.id, words.outcome(trial.outcome), words.took(trial), safe(words.ran(trial, case.baseline)))
         for line in explanation(trial.purpose, trial.why) if explain else ():
-            console.print(Text(safe(line), "dim"), soft_wrap=True)
+            for row in indented(safe(line), console.width, EXPLAINED):
+                console.print(Text(row, "dim"), soft_wrap=True)
     for number, configuration in going.items():
         changed = safe(words.changes(configuration, case.baseline))
         _tell_row(number, "running" if process else "not ended", "", changed)

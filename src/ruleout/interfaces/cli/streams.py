@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -10,6 +11,22 @@ import sys
 from typing import TextIO
 
 import click
+
+SIGNS = {
+    "✓": "+",
+    "✗": "x",
+    "·": "-",
+    "›": ">",
+    "▸": ">",
+    "…": "..",
+    "×": "x",
+    "“": '"',
+    "”": '"',
+    "←": "<-",
+    "→": "->",
+}
+SIGNS |= {"≠": "!=", "◌": "o", "\N{NO-BREAK SPACE}": " "}
+"""Our own signs where a terminal has none."""
 
 
 def tell_error(what: str, remedy: str) -> None:
@@ -39,19 +56,28 @@ def tell_progress(text: str) -> None:
 
 
 def tolerate_any_streams() -> None:
-    """Streams that were closed (`>&-`) swallow what is said; characters the locale does not have become escapes."""
+    """Streams that were closed (`>&-`) swallow what is said; what the locale lacks becomes other signs, or escapes."""
+    codecs.register_error("signs", _signs)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="signs")
 
 
 def hear_no_more() -> None:
     """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _signs(problem: UnicodeError) -> tuple[str, int]:
+    """Where something cannot be encoded: our own signs as ASCII has them, anything else as an escape."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    lacking = problem.object[problem.start : problem.end]
+    return "".join(SIGNS.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking), problem.end
 
 
 def _line(text: str) -> str:
