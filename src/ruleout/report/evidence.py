@@ -59,7 +59,7 @@ def only_masked(case: Case, verdict: Verdict) -> set[str]:
     """Factors that were changed, but in no trial that tells."""
     changed = {True: set[str](), False: set[str]()}
     for trial in verdict.trials:
-        if trial.outcome is not None and not trial.without:
+        if trial.outcome is not None and not trial.outcome.hearsay and not trial.without:
             masked = trial.outcome.kind is OutcomeKind.OTHER
             changed[masked] |= set(trial.configuration.difference(case.baseline))
     return changed[True] - changed[False]

@@ -69,8 +69,9 @@ def levels(varied: Factor) -> str:
     """The levels of a factor, the failing deployment's with a star; of a long row in order, its ends."""
     if varied.ordered and len(varied.levels) > LONG:
         first, *_, last = varied.levels
-        return f"{varied.baseline}*, {count(len(varied.levels), 'level')} in order from {first} to {last}"
-    return ", ".join(f"{level}*" if level == varied.baseline else level for level in varied.levels)
+        ends = f"from {shown(first)} to {shown(last)}"
+        return f"{shown(varied.baseline)}*, {count(len(varied.levels), 'level')} in order {ends}"
+    return ", ".join(f"{shown(level)}{'*' if level == varied.baseline else ''}" for level in varied.levels)
 
 
 def ran(trial: Trial, baseline: Configuration) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import pytest
+from rich.text import Text
 
 from ruleout.interfaces.cli.output import WIDTH, answer_console
-from ruleout.interfaces.cli.streams import tell_error, tell_text, tolerate_any_streams
+from ruleout.interfaces.cli.streams import tell_error, tell_json, tell_text, tolerate_any_streams
 
 
 @pytest.mark.parametrize("told", ["0", "00", "-5", "wide", "", "²", "9" * 30])
@@ -42,3 +44,18 @@ def test_where_the_locale_lacks_our_signs_others_stand_for_them(monkeypatch: pyt
     tolerate_any_streams()
     tell_text("✓ “a” · 2 × b …, ü 中\n")
     assert written.getvalue() == b'+ "a" - 2 x b .., \\xfc \\u4e2d\n'
+
+
+@pytest.mark.parametrize("shown", [str, Text])
+def test_what_is_shown_is_neither_obeyed_nor_taken_for_markup(shown: type, capsys: pytest.CaptureFixture[str]) -> None:
+    answer_console().print(shown("serve '[bold]x' [red]\x1b[2J\x9bb\u202e"))
+    assert capsys.readouterr().out == "serve '[bold]x' [red]b\n"
+
+
+def test_a_json_document_holds_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"a": "\x1b[2J\x9b31m\u202e\u2028\ufeff\U000e0041ü中"}
+    tell_json(document)
+    out = capsys.readouterr().out
+    assert json.loads(out) == document
+    assert all(line.isprintable() for line in out.splitlines())
+    assert "ü中" in out

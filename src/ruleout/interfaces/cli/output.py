@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
+from rich.text import Text
 
 from ruleout.interfaces.cli.streams import drop
+from ruleout.model.inert import inert
 
 WIDTH = 100
 """Columns without a terminal."""
@@ -18,13 +20,18 @@ _DIGITS = 4
 def answer_console() -> Console:
     """For the answer: as wide as the terminal, or 100 columns without one."""
     return _Console(
-        file=sys.stdout, highlight=False, width=_width(sys.stdout), soft_wrap=False, _environ=_environment()
+        file=sys.stdout,
+        highlight=False,
+        markup=False,
+        width=_width(sys.stdout),
+        soft_wrap=False,
+        _environ=_environment(),
     )
 
 
 def progress_console() -> Console:
     """For progress."""
-    return _Console(file=sys.stderr, highlight=False, width=_width(sys.stderr), _environ=_environment())
+    return _Console(file=sys.stderr, highlight=False, markup=False, width=_width(sys.stderr), _environ=_environment())
 
 
 def _width(stream: TextIO) -> int | None:
@@ -40,8 +47,20 @@ def _environment() -> dict[str, str]:
 
 
 class _Console(Console):
-    """One whose reader may go (`| head -1`): that changes neither what is done nor the exit status."""
+    """One whose reader may go (`| head -1`): that changes neither what is done nor the exit status.
+
+    Commands, levels and logs are only shown by it: what a terminal would obey is left out, and brackets are brackets.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(_inert, objects), **options)
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
         drop(self.file.fileno())
+
+
+def _inert(shown: Any) -> Any:
+    if isinstance(shown, Text):
+        shown.plain = inert(shown.plain)
+    return inert(shown) if isinstance(shown, str) else shown

@@ -6,11 +6,15 @@ import codecs
 import io
 import json
 import os
+import re
 import signal
 import sys
 from typing import TextIO
 
 import click
+
+_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+"""What a terminal obeys, or nobody sees: in a JSON document it stands as an escape, which says the same."""
 
 SIGNS = {
     "✓": "+",
@@ -37,7 +41,8 @@ def tell_error(what: str, remedy: str) -> None:
 def tell_json(document: object) -> None:
     """The answer as one JSON document."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    tell_text(json.dumps(document, indent=2, ensure_ascii=not unicode) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=not unicode)
+    tell_text(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
 
 
 def tell_text(text: str) -> None:
