@@ -67,10 +67,10 @@ class _Page:
             yield f"- Found in: {text(words.address(first, line))}"
         if failure.client:
             yield f"- Client: {text(failure.client)}"
+        if failure.asynchronous:
+            yield f"- Reported late: {words.LATE}"
         yield from (f"- Seen before it was stopped: {text(seen)}" for seen in words.observations(first))
         yield from (f"- Watched: {text(seen)}" for seen in words.watched(self.verdict))
-        if failure.asynchronous:
-            yield "- Reported late: the stack below it is where it was noticed, not where it was born."
 
     def _setting(self) -> Iterator[str]:
         text, code = self.write.text, self.write.code

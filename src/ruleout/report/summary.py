@@ -104,7 +104,10 @@ def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
         yield "What a client sees", failure.client
     for seen in words.observations(first, prefix)[:SEEN]:
         yield "Seen before it was stopped", seen
-    yield from (("Watched", seen) for seen in words.watched(verdict, prefix))
+    watched = words.watched(verdict, prefix)
+    if failure.asynchronous and not watched:
+        yield "Reported late", words.LATE
+    yield from (("Watched", seen) for seen in watched)
     if verdict.shows:
         yield "When it shows", verdict.shows
 

@@ -118,7 +118,7 @@ def _limits(trace: Trace) -> Iterator[tuple[str, str]]:
     seen = trace.coverage
     calls = f"{_count(seen.modules, 'module', 'modules')}, {_count(seen.calls, 'call', 'calls')}"
     where = _count(seen.processes, "process", "processes")
-    yield "Seen", f"{calls} in {where}; of the model {seen.prefill} in prefill, {seen.decode} in decode"
+    yield "Seen", f"{calls} in {where}; of the whole model {seen.prefill} in prefill, {seen.decode} in decode"
     yield from (("Not seen", hidden) for hidden in seen.hidden)
     if seen.skipped:
         yield "Passed over", ", ".join(f"{reason} ({number})" for reason, number in seen.skipped.items())

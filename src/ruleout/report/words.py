@@ -31,6 +31,7 @@ from ruleout.model.configuration import shown
 
 MANY = 24
 """Numbers of trials that a screen takes in a row."""
+LATE = "the stack in the log is where it was noticed, and need not be where it was born"
 OPEN = "may still take part"
 """Of a factor whose levels were all tried, and that is not ruled out."""
 LONG = 12

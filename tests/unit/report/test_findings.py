@@ -58,7 +58,7 @@ def test_the_question_is_what_fails_and_how_a_client_sees_it() -> None:
         "- Engine: `Assertion 'probability tensor contains either 'inf', 'nan' or element < 0' failed`",
         "- Found in: trials/0001/server.log:812",
         "- Client: completion 1 of 2: HTTP 500",
-        "- Reported late: the stack below it is where it was noticed, not where it was born.",
+        "- Reported late: the stack in the log is where it was noticed, and need not be where it was born",
     ]
 
 

@@ -17,6 +17,7 @@ from ruleout.model import (
     Masked,
     Mode,
     NotRuledOut,
+    Observation,
     Verdict,
     VerdictStatus,
 )
@@ -107,3 +108,12 @@ def test_elsewhere_is_not_told_again_as_the_only_hypothesis() -> None:
     verdict = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, elsewhere=Elsewhere(1.0), causes=(), hypotheses=alone)
     assert headline(CASE, verdict).startswith("Elsewhere (> 99.9 %)")
     assert "Hypothesis" not in told(verdict)
+
+
+def test_a_failure_that_is_reported_late_is_said_to_be_until_it_was_watched() -> None:
+    assert "noticed" in told(ISOLATED)["Reported late"]
+    outcome = replace(REPRODUCED, observed=(Observation("it fails in sampler.py:forward"),))
+    watched = replace(trial(7, outcome), instruments=Configuration(CUDA_LAUNCH_BLOCKING="1"))
+    rows = told(replace(ISOLATED, trials=(*ISOLATED.trials, watched)))
+    assert "Reported late" not in rows
+    assert rows["Watched"] == "it fails in sampler.py:forward [trial 7]"

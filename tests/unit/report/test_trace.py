@@ -127,7 +127,7 @@ def test_an_operation_is_told_with_its_frames_its_numbers_and_its_replay() -> No
 
 def test_what_limits_an_answer_is_told_with_it() -> None:
     told = facts(TRACE)
-    assert told["Seen"] == ["40 modules, 80 calls in 1 process; of the model 2 in prefill, 6 in decode"]
+    assert told["Seen"] == ["40 modules, 80 calls in 1 process; of the whole model 2 in prefill, 6 in decode"]
     assert told["Not seen"] == ["compiled code hides what is inside of model"]
     assert told["Passed over"] == ["compiling (4)"]
     assert told["Set in order to see"] == ["--enforce-eager: the failure is there with it, too"]
@@ -162,3 +162,14 @@ def test_the_screen_begins_with_the_answer(capsys: Any) -> None:
     assert out[-1] == "  here/trace.json"
     tell_trace(Trace(Found.NOTHING, told="nothing failed"), "here")
     assert capsys.readouterr().out.startswith("✓ Nothing failed")
+
+
+def test_its_rows_fit_and_a_path_stays_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = "/venv/lib/python3.11/site-packages/transformers/generation/continuous_batching/cache.py:356"
+    tell_trace(replace(TRACE, told=f"NaN {'born in a module ' * 8}{path}"), "here")
+    rows = capsys.readouterr().out.splitlines()
+    assert all(len(row) <= 80 for row in rows if path not in row)
+    assert any(row.strip() == path for row in rows)

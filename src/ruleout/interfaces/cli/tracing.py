@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from rich.text import Text
 
 from ruleout.interfaces.cli.diagnosis import printable
 from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.verdict import indented, rows_of
 from ruleout.model.traced import Found, Trace
 from ruleout.report.trace import trace_facts
 
@@ -20,10 +19,10 @@ def tell_trace(trace: Trace, folder: str) -> None:
     console = answer_console()
     sign, style = _SIGNS.get(trace.found, ("✗", "red"))
     headline = trace.told[:1].upper() + trace.told[1:]
-    rows = [Text(printable(f"{sign} {headline}", console.encoding), f"bold {style}")]
+    told = indented(printable(f"{sign} {headline}", console.encoding), console.width, 2)
+    rows = [Text(row, f"bold {style}") for row in told]
     for label, text in trace_facts(trace, folder):
-        room = max(24, console.width - LABEL - 1)
-        first, *rest = textwrap.wrap(printable(text, console.encoding), room, break_on_hyphens=False) or [""]
+        first, *rest = rows_of(printable(text, console.encoding), console.width - LABEL - 1)
         rows.append(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first))
         rows += [Text(" " * LABEL + line) for line in rest]
     rows.append(Text(f"  {folder}/trace.json", "dim"))

@@ -43,8 +43,7 @@ def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | No
     here = from_here(folder.path)
     prefix = "" if here.is_absolute() else f"{here}/"  # too long for a line; the last one says where it is
     for label, text in facts(case, verdict, prefix, whole=not made):
-        room = max(24, console.width - LABEL - 1)
-        first, *rest = textwrap.wrap(safe(text), room, break_on_hyphens=False) or [""]
+        first, *rest = rows_of(safe(text), console.width - LABEL - 1)
         console.print(Text.assemble((f"  {label:<{LABEL - 2}}", "dim"), first), soft_wrap=True)
         for line in rest:
             console.print(Text(" " * LABEL + line), soft_wrap=True)
@@ -60,7 +59,13 @@ def explanation(purpose: str, why: Sequence[str]) -> Iterator[str]:
 
 def indented(text: str, width: int, indent: int) -> list[str]:
     """A text in rows of the screen, those after the first set in."""
-    return textwrap.wrap(text, max(24, width), subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
+    return rows_of(text, width, " " * indent)
+
+
+def rows_of(text: str, width: int, indent: str = "") -> list[str]:
+    """A text in rows; a path or a word of a command stays whole, so that it can be copied."""
+    rows = textwrap.wrap(text, max(24, width), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return rows or [""]
 
 
 def from_here(path: Path) -> Path:
