@@ -56,10 +56,12 @@ def long_page() -> str:
 def pages() -> dict[str, str]:
     """A page of each kind."""
     birth = BirthPlace("model.layers.2.mlp", "Mlp", "aten.div.Tensor", "decode", "told", "traces/0001/trace.json")
+    leaders = replace(COURSE, beliefs=tuple(Belief(n, (("kv_cache_dtype=auto", n / 9),)) for n in (1, 3, 6)))
     case = long.case_of()
     forty = Verdict(VerdictStatus.NARROWED, 0.5, failure=long.SHOWN, trials=long.trials(case, 40))
     return {
         "isolated": page(CASE, ISOLATED, replace(COURSE, birth=birth)),
+        "several causes": page(CASE, replace(ISOLATED, causes=tuple((one,) for one in ISOLATED.causes[0])), leaders),
         "not reproduced": page(CASE, NOT_REPRODUCED),
         "nothing yet": page(CASE, replace(NOT_REPRODUCED, trials=())),
         "forty trials": page(case, forty),

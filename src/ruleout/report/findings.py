@@ -175,7 +175,7 @@ class _Page:
         for open_ in verdict.not_ruled_out:
             untried = f"untried: {text(', '.join(open_.untried))}" if open_.untried else words.OPEN
             yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {untried}"
-        yield from (f"- Of a cause untried: {text(left)}" for left in evidence.untried(case, verdict))
+        yield from (f"- Levels untried: {text(left)}" for left in evidence.untried(case, verdict))
         if verdict.never_varied:
             yield f"- Never varied: {text(', '.join(verdict.never_varied))}"
 

@@ -51,7 +51,8 @@ def facts(case: Case, verdict: Verdict, prefix: str, *, whole: bool = True) -> I
         for number, cause in enumerate(verdict.causes, 1):
             yield f"Cause {number}", words.cause(case, verdict, cause)
     if verdict.causes and (proof := shown_by(case, verdict)):
-        yield "Shown by", "; ".join(f"{text} ({words.some_trials(ids)})" for text, ids in proof)
+        label = "Shown by" if verdict.status is VerdictStatus.ISOLATED else "Supported by"
+        yield label, "; ".join(f"{text} ({words.some_trials(ids)})" for text, ids in proof)
     yield from (("Chosen by the engine", told) for told in evidence.chosen(case, verdict))
     if verdict.elsewhere.told and verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
         yield "Evidence speaks for", verdict.elsewhere.told
@@ -134,7 +135,7 @@ def _limits(case: Case, verdict: Verdict, whole: bool) -> Iterator[tuple[str, st
     if open_ := [left for left in verdict.not_ruled_out if left.factor not in verdict.never_varied]:
         yield "Not ruled out", ", ".join(f"{one.factor}{_untried(one)}" for one in open_)
     if whole and (left := list(evidence.untried(case, verdict))):
-        yield "Of the causes untried" if verdict.causes[1:] else "Of the cause untried", "; ".join(left)
+        yield "Levels untried", "; ".join(left)
     masks = evidence.masks(verdict)
     for failure, ids in masks[:MASKS]:
         yield "Masked, says nothing", f"{words.some_trials(ids)}: {failure or 'failed otherwise'}"

@@ -47,9 +47,9 @@ def test_several_causes_have_a_row_each_and_the_headline_says_that_each_is_enoug
 @pytest.mark.parametrize("status", [VerdictStatus.NARROWED, VerdictStatus.EXHAUSTED, VerdictStatus.INTERRUPTED])
 def test_the_baseline_shows_nothing_of_the_likeliest_cause(status: VerdictStatus) -> None:
     found = Confirmation(sufficient=(1,))
-    assert "Shown by" not in told(replace(ISOLATED, status=status, confirmed_by=found))
+    assert "Supported by" not in told(replace(ISOLATED, status=status, confirmed_by=found))
     more = told(replace(ISOLATED, status=status, confirmed_by=Confirmation(sufficient=(1, 4))))
-    assert more["Shown by"] == "other settings changed, it still fails (trial 4)"
+    assert more["Supported by"] == "other settings changed, it still fails (trial 4)"
 
 
 def test_the_same_trials_are_not_told_twice() -> None:
@@ -71,8 +71,8 @@ def test_what_the_engine_took_for_a_level_of_the_cause_is_told() -> None:
 
 def test_levels_of_a_cause_that_no_telling_trial_had_are_named() -> None:
     verdict = replace(ISOLATED, causes=((KV,),))  # fp8_e4m3 was only had where another failure came first
-    assert told(verdict)["Of the cause untried"] == "kv_cache_dtype: fp8_e4m3"
-    assert "Of the cause untried" not in told(ISOLATED)  # where it was seen to fail
+    assert told(verdict)["Levels untried"] == "kv_cache_dtype: fp8_e4m3"
+    assert "Levels untried" not in told(ISOLATED)  # where it was seen to fail
 
 
 def test_a_factor_that_was_only_changed_where_masked_is_told_once_and_apart() -> None:

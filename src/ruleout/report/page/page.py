@@ -158,7 +158,7 @@ def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
     for left in verdict.not_ruled_out:
         untried = f"untried: {', '.join(left.untried)}" if left.untried else words.OPEN
         yield f"{left.factor}: tried {', '.join(left.tried)}; {untried}"
-    yield from (f"of a cause untried: {left}" for left in evidence.untried(case, verdict))
+    yield from (f"levels untried: {left}" for left in evidence.untried(case, verdict))
     yield from (f"{label.lower()}: {', '.join(names)}" for label, names in evidence.constant(case, verdict))
 
 
