@@ -14,23 +14,32 @@ from ruleout.report import words
 from ruleout.report.markdown import visible
 from ruleout.report.notes import became, changed
 
-WIDEST = 200
-"""Characters of a note's own words that are shown."""
+WIDEST, INDENT = 200, 9
+"""Characters of a note's own words that are shown, and the column in which rows go on."""
 
 
 def tell_notes(console: Console, notes: Notes, unused: Sequence[Unused] | None = None) -> None:
     """Print what notes tell. `unused`: what of them cannot be taken for a case, where there is one."""
     left = notes.unused if unused is None else unused
-    told = words.count(sum(told.times for told in notes.trials), "trial")
-    console.print(Text(f"{visible(notes.source)}: {told} in {words.count(len(notes.trials), 'place')}", "bold"))
+    made, places = sum(told.times for told in notes.trials), len(notes.trials)
+    where = "" if made == places else f" in {words.count(places, 'place')}"
+    console.print(Text(f"{visible(notes.source)}: {words.count(made, 'trial')}{where}", "bold"))
     if notes.command:
-        console.print(_row(notes.line, "as deployed", "", notes.command))
+        _print(console, _row(notes.line, "as deployed", "", notes.command))
     for one in notes.trials:
-        console.print(_row(one.line, changed(one), became(one), _said(one), _colour(one)), soft_wrap=True)
+        _print(console, _row(one.line, changed(one), became(one), _said(one), _colour(one)))
     if left:
         console.print(Text("Not used", "bold"))
     for gone in left:
-        console.print(_row(gone.line, gone.why, "", gone.text), soft_wrap=True)
+        _print(console, _row(gone.line, gone.why, "", gone.text))
+
+
+def _print(console: Console, row: Text) -> None:
+    """A row: on a terminal broken at its width and set in, elsewhere one line."""
+    first, *rest = row.wrap(console, console.width - INDENT) if console.is_terminal else [row]
+    for line in (first, *(Text(" " * INDENT).append(more) for more in rest)):
+        line.rstrip()
+        console.print(line, soft_wrap=True)
 
 
 def note_lines(case: Case, taken: Sequence[Noted], left: Sequence[Unused]) -> Iterator[str]:
@@ -51,8 +60,7 @@ def _said(told: ToldTrial) -> str:
 
 
 def _row(line: int, what: str, outcome: str, text: str, colour: str = "") -> Text:
-    row = Text(f"  {line:>5}  ", "dim")
-    row.append(what)
+    row = Text.assemble((f"  {line:>5}  ", "dim"), what)
     if outcome:
         row.append(f"  {outcome}", colour)
     if text:

@@ -17,7 +17,7 @@ from ruleout.engines import engine_named
 from ruleout.interfaces.cli.colours import COLOURS
 from ruleout.interfaces.cli.notes import note_lines
 from ruleout.interfaces.cli.streams import hear_no_more
-from ruleout.interfaces.cli.verdict import explanation, from_here
+from ruleout.interfaces.cli.verdict import EXPLAINED, explanation, from_here, indented
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.listener import Plan
@@ -99,7 +99,7 @@ class Progress:
         if self.explain:
             changed = words.changes(plan.configuration, self.case.baseline)
             for text in (f"  #{number:<4}{changed}", *explanation(plan.purpose, plan.why)):
-                self.console.print(Text(text, "dim"), soft_wrap=not self.console.is_terminal)
+                self._tell(text, "dim")
         self.number, self.assessment = number, assessment
         patterns = stage_patterns(self.case, engine_named(self.case.engine))
         follower = StageFollower(self.folder.trial(number) / LOG, patterns)
@@ -110,7 +110,7 @@ class Progress:
         if (running := self.running.get(number)) is not None:
             running.hear(event)
         if event["kind"] == "waiting" and not self.console.is_terminal:
-            self.console.print(f"  #{number:<4}waiting: {event.get('detail')}", markup=False, soft_wrap=True)
+            self._tell(f"  #{number:<4}waiting: {event.get('detail')}")
 
     def finished(self, trial: Trial) -> None:
         """A trial was judged."""
@@ -123,7 +123,7 @@ class Progress:
         for finding in found.findings:
             if finding.severity is not Severity.NOTE:
                 text = f"  audit    {finding.severity} {finding.id} ({finding.where}): {finding.what}"
-                self.console.print(text, style="dim", markup=False, soft_wrap=True)
+                self._tell(text, "dim")
 
     def chosen(self, case: Case, choices: Sequence[Choice]) -> None:
         """The factors of a command were chosen."""
@@ -131,12 +131,17 @@ class Progress:
         heading = "varied, the most suspected first" if choices else "nothing to vary: no setting is suspected"
         self.console.print(f"  {heading} ({from_here(self.folder.case)}):", style="dim", markup=False)
         for choice in choices:
-            self.console.print(f"    {words.factor(choice.factor)}   {choice.why}", markup=False, soft_wrap=True)
+            self._tell(f"    {words.factor(choice.factor)}   {choice.why}")
 
     def told(self, notes: Notes, taken: Sequence[Noted], left: Sequence[Unused]) -> None:
         """Notes were read."""
         for line in note_lines(self.case, taken, left):
-            self.console.print(Text(f"  {line}", "dim"), soft_wrap=True)
+            self._tell(f"  {line}", "dim")
+
+    def _tell(self, text: str, style: str = "") -> None:
+        """A line of the course: on a terminal in rows that are set in, elsewhere as it is."""
+        for row in indented(text, self.console.width, EXPLAINED) if self.console.is_terminal else [text]:
+            self.console.print(Text(row, style), soft_wrap=True)
 
     def interrupted(self) -> None:
         """A Ctrl-C ended the trial under way."""

@@ -11,7 +11,7 @@ from rich.text import Text
 from ruleout.interfaces.cli.options import folder_option, json_option
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.streams import tell_json
-from ruleout.interfaces.cli.verdict import explanation, from_here, indented, tell_verdict
+from ruleout.interfaces.cli.verdict import EXPLAINED, explanation, from_here, indented, tell_verdict
 from ruleout.investigation.finding import find
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.glance import Glance, glance
@@ -22,8 +22,8 @@ from ruleout.store import holder
 
 LAST = 30
 """Of more trials, that many of the last are shown."""
-CHANGED, EXPLAINED = 27, 9
-"""The columns in which stand what a trial changed, and further rows of why it was made."""
+CHANGED = 27
+"""The column in which stands what a trial changed."""
 
 
 @click.command()

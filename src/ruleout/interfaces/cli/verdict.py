@@ -26,7 +26,8 @@ STYLES = {
 }
 
 
-LABEL = 29
+LABEL, EXPLAINED = 29, 9
+"""The columns in which stand what a label tells, and further rows of why a trial is made."""
 
 
 def tell_verdict(case: Case, verdict: Verdict, folder: Folder, process: int | None = None, made: str = "") -> None:
