@@ -20,7 +20,7 @@ from ruleout.model import (
 )
 from ruleout.model.codec import from_json, to_json
 from ruleout.model.course import Belief
-from ruleout.store import Store
+from ruleout.store import DAMAGED, Store
 
 
 def is_hearsay(trial: Trial) -> bool:
@@ -78,7 +78,7 @@ class Journal:
                 what = " ".join(str(problem).split())[:120]
                 raise UsageError(
                     f"{store.path}: event {event.id} ({event.kind}) is damaged: {what}",
-                    "Restore the folder from a copy, or start anew under another name.",
+                    DAMAGED,
                 ) from None
         return journal
 

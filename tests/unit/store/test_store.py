@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.strategies import text
 
 from ruleout.model import MissingError, UsageError
-from ruleout.store import DATABASE, Store
+from ruleout.store import DAMAGED, DATABASE, Store
 from ruleout.store.migrations import STEPS, migrate
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_database_is_told_in_two_lines_and_left_alone(tmp_path
         Store(tmp_path, writing=writing)
     what, remedy = str(caught.value).split("\n")
     assert f"{tmp_path / DATABASE}: not a database of ruleout's" in what
-    assert remedy.strip() == "Move it away and start afresh."
+    assert remedy.strip() == DAMAGED
     assert (tmp_path / DATABASE).read_bytes() == b"this is not a database" * 100
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
-import signal
 import sys
 from typing import TextIO
 
 import click
+
+_NO_READER = (errno.EPIPE, errno.EIO)
+"""The reader of a pipe has gone, or the terminal was closed."""
 
 
 def tell_error(what: str, remedy: str) -> None:
@@ -48,12 +51,6 @@ def tolerate_any_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def hear_no_more() -> None:
-    """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _line(text: str) -> str:
     """Line breaks and what moves a cursor as escapes: a name that holds them can still be recognised."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -62,7 +59,9 @@ def _line(text: str) -> str:
 def _write(stream: TextIO, text: str) -> None:
     try:
         click.echo(text, file=stream, nl=False)
-    except BrokenPipeError:
+    except OSError as problem:
+        if stream is sys.stdout and problem.errno not in _NO_READER:
+            raise  # the answer did not get where it should
         drop(stream.fileno())
 
 
