@@ -18,7 +18,7 @@ from typing import IO, Any
 from ruleout import __version__
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
-from ruleout.investigation.session import stored_case
+from ruleout.investigation.session import read_journal, stored_case
 from ruleout.investigation.sharing import Replaced, Sharer, in_order
 from ruleout.investigation.whole import whole_file
 from ruleout.model import MissingError, UsageError
@@ -73,6 +73,7 @@ class _Export:
         self.files = 0
 
     def run(self) -> Exported:
+        read_journal(self.folder)  # what cannot be understood here cannot be imported anywhere
         with Store(self.folder.path, writing=False) as store:
             events = [{"wall": e.wall, "kind": e.kind, "trial": e.trial, "body": e.body} for e in store.events()]
         stored_case(self.folder)

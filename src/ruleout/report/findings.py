@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from ruleout.model import Case, Confirmation, Factor, Minimal, Trial, Verdict, VerdictStatus
+from ruleout.model import Case, Confirmation, Factor, Minimal, Stage, Trial, Verdict, VerdictStatus
 from ruleout.model.configuration import shown
 from ruleout.report import words
 from ruleout.report.markdown import Markdown
@@ -57,7 +57,7 @@ class _Page:
         if failure is None:
             yield f"- {text(self.verdict.why) or 'The baseline has not failed yet.'}"
             return
-        yield f"What in the deployment causes this failure ({failure.class_} in {failure.exposure.stage})?"
+        yield f"What in the deployment causes this failure ({failure.class_}{failure.exposure.stage.inside})?"
         yield ""
         first = words.target_trial(self.verdict)
         line = next((e for e in failure.evidence if e.line), None)
@@ -206,4 +206,5 @@ def _stage(trial: Trial) -> str:
     if trial.outcome is None:
         return ""
     failure = trial.outcome.failure
-    return (failure.exposure.stage if failure else trial.outcome.reached).value
+    stage = failure.exposure.stage if failure else trial.outcome.reached
+    return "" if stage is Stage.UNKNOWN else stage.value

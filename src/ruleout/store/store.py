@@ -25,6 +25,8 @@ LOCK = "lock"
 DAMAGED = "Restore it from a copy; or start anew under another name, with the logs of its trials (--trial LOG)."
 """What to do about what cannot be read: most of what was learnt stands in the logs, too."""
 
+_LONGEST = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -224,7 +226,8 @@ def _quoted(path: Path) -> str:
 
 
 def _told(problem: sqlite3.DatabaseError, path: Path) -> UsageError | MissingError:
-    text = str(problem)
+    text = " ".join(str(problem).split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"  # SQLite quotes what it cannot decode, all of it
     if "full" in text or "disk I/O" in text:
         return MissingError(f"{path}: {text}", "Make room on the disk, then go on with --resume.")
     if "readonly" in text or "unable to open" in text:

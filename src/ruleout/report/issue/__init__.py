@@ -23,8 +23,10 @@ def title(project: str, material: IssueMaterial) -> str:
     what = one_line(words.failure(failure))
     short = what if len(what) <= LONGEST_TITLE else what[: LONGEST_TITLE - 1] + "…"
     version = next((one.facts.get(material.case.engine, "") for one in material.verdict.installations), "")
-    where = ", ".join(filter(None, (f"in {failure.exposure.stage}", one_line(f"{material.case.engine} {version}"))))
-    return f"{template.title}{short} ({where})"
+    where = ", ".join(
+        filter(None, (failure.exposure.stage.inside.strip(), one_line(f"{material.case.engine} {version}")))
+    )
+    return f"{template.title}{short}{where and f' ({where})'}"
 
 
 def body(project: str, material: IssueMaterial) -> str:

@@ -39,7 +39,9 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
     if failure is None:
         yield f"No failure was reproduced. {prose(verdict.why)}"
         return
-    yield f"{code(words.failure(failure))}: `{failure.class_}`, in `{failure.exposure.stage}`."
+    stage = failure.exposure.stage
+    where = "" if stage is Stage.UNKNOWN else f", in `{stage}`"
+    yield f"{code(words.failure(failure))}: `{failure.class_}`{where}."
     yield ""
     if material.model:
         yield f"- Model: {prose(material.model)}"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ruleout.model import Case, Factor, Trial, Verdict
+from ruleout.model import Case, Factor, Stage, Trial, Verdict
 from ruleout.report import words
 
 MARKS = {"reproduced": "✗", "clean": "✓", "masked": "▒", "unresolved": "?", "unfinished": "…"}
@@ -103,7 +103,8 @@ def reached(trial: Trial) -> str:
     if trial.outcome is None:
         return ""
     failure = trial.outcome.failure
-    return (failure.exposure.stage if failure else trial.outcome.reached).value
+    stage = failure.exposure.stage if failure else trial.outcome.reached
+    return "" if stage is Stage.UNKNOWN else stage.value
 
 
 def link(log: str) -> str:
