@@ -159,7 +159,7 @@ class Limit:
     untried: tuple[str, ...] = ()
 
 
-SPEAKS_FOR = "speaks for "
+SPEAKS_FOR, MAY_HELP = "speaks for ", "; what may help: "
 """Before the component, in the claim of what lies elsewhere."""
 
 
