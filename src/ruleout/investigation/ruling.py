@@ -37,8 +37,6 @@ BEFORE, AFTER = 8, 3
 LIKELY = 0.5
 """A suspect that is likelier than all others together."""
 _TYPED = (Mechanism.FLAG, Mechanism.ENV)
-_MODEL = ("model", "model-path")
-"""Ends of flags that name what is served."""
 
 
 def traced(folder: Folder, case: Case, verdict: Verdict, found: Suspicion, sharer: Sharer) -> Traced:
@@ -100,12 +98,9 @@ def _told(verdict: Verdict, causes: Sequence[Sequence[Factor]]) -> str:
 
 
 def _ways_out(case: Case, verdict: Verdict) -> list[Configuration]:
-    """What removes it; another model is a way out for nobody who needs this one, and comes last."""
-
-    def other_model(way: Configuration) -> bool:
-        return any(factor.target.endswith(_MODEL) for factor in case.factors if factor.name in way)
-
-    return sorted((way.set for way in verdict.workarounds), key=other_model)
+    """What removes it; another model comes last."""
+    models = {factor.name for factor in case.factors if factor.serves_another}
+    return sorted((way.set for way in verdict.workarounds), key=lambda way: not models.isdisjoint(way))
 
 
 def _typed(case: Case, way: Configuration) -> dict[str, str]:
