@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -231,6 +232,7 @@ def test_what_fails_for_want_of_room_leaves_not_even_a_folder(
         ("import", archive, "--dir", small_disk / "new" / "it"),
         ("export", "--dir", kept, "-o", small_disk / "new" / "a.zip"),
         ("investigate", missing, "--dir", small_disk / "new" / "it"),
+        ("trace", "--dir", small_disk / "new" / "it", "--", "/no/such/program"),
     ]
     if free_kib < 60:
         verbs += [
@@ -248,6 +250,32 @@ def test_what_fails_for_want_of_room_leaves_not_even_a_folder(
         assert ".part" not in problem
         assert remedy.strip(), verb
         assert [path.name for path in small_disk.iterdir()] == ["filler"], verb
+
+
+def test_an_investigation_that_may_only_be_read_is_read(workshop: Workshop, small_disk: Path) -> None:
+    kept = small_disk / "kept"
+    shutil.copytree(stored(workshop.cwd).path, kept)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    made = workshop.folder / "made"
+    assert workshop.run("status", "--dir", kept).status == 0
+    assert workshop.run("export", "--dir", kept, "-o", made / "a.zip").status == 0
+    assert workshop.run("export", "--dir", kept, "--junit", made / "a.xml").status == 0
+    assert workshop.run("issue", "--dir", kept, "--yes", "-o", made / "a.md").status == 0
+    done = workshop.run("findings", "--dir", kept)
+    assert done.out.startswith("# kv-of-eight-bits")
+    verbs: list[tuple[str | Path, ...]] = [
+        ("findings", "--dir", kept),
+        ("report", "--dir", kept),
+        ("mark", "2", "clean", "--dir", kept),
+        ("investigate", "--resume", kept / "case.yaml", "--dir", kept),
+    ]
+    for verb in verbs:
+        done = workshop.run(*verb)
+        assert done.status == 4, (verb, done)
+        assert [line[:9] for line in done.err.splitlines()] == [
+            "ruleout: ",
+            "  Make th" if "lock" in done.err else "  Make ro",
+        ]
 
 
 @pytest.fixture
