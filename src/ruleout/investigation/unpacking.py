@@ -142,7 +142,7 @@ def _blocks(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Ite
 
 def _store(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
     """The events, each checked as far as a store can."""
-    with Store(folder, writing=True) as store, archive.open(EVENTS) as stream:
+    with Store(folder, writing=True) as store, store.together(), archive.open(EVENTS) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 event = json.loads(line)

@@ -6,6 +6,7 @@ something was started.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -80,6 +81,20 @@ class Store:
             )
         except sqlite3.DatabaseError as problem:
             raise _told(problem, self.path) from None
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is added within is on the disk when this is left, or none of it: for many events at once."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+        finally:
+            if self._db.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
 
     def events(self) -> Iterator[Event]:
         """All events in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -85,6 +86,18 @@ def test_a_body_that_is_no_json_is_refused_by_the_database(tmp_path: Path) -> No
     with pytest.raises(sqlite3.IntegrityError):
         db.execute("INSERT INTO events (wall, kind, body) VALUES (0, 'x', 'not json')")
     db.close()
+
+
+def test_events_that_are_added_together_are_all_there_or_none_of_them(tmp_path: Path) -> None:
+    with Store(tmp_path, writing=True) as store:
+        with store.together():
+            store.append("one")
+            store.append("two")
+        with contextlib.suppress(KeyError), store.together():
+            store.append("three")
+            raise KeyError
+        store.append("four")
+    assert kinds(tmp_path) == ["one", "two", "four"]
 
 
 # -- one writer ----------------------------------------------------------------------------------------------------
