@@ -24,10 +24,12 @@ from ruleout.model import (
     Trial,
     Verdict,
     arguments,
+    carried,
 )
 from ruleout.report import words
 from ruleout.report.issue.markdown import code
 
+NEVER_MOVED = "unproven: it was in every trial"
 LUCK = 0.05
 """With a greater chance that a clean run was luck, nothing is called proven."""
 
@@ -204,7 +206,7 @@ def parts(case: Case, verdict: Verdict) -> list[Part]:
             known = f"not needed: it fails without it ({words.trials((minimal.trial,))})" if minimal.trial else ""
         else:
             known = _of_factor(case, verdict, factor, found) if factor else ""
-        told.append(Part(text, known or "unproven: it was in every trial"))
+        told.append(Part(text, known or NEVER_MOVED))
     return told
 
 
@@ -220,9 +222,10 @@ def _of_factor(case: Case, verdict: Verdict, factor: Factor, found: Sequence[Pai
         chance = luck(case, verdict, proof)
         if chance >= LUCK:
             return f"unproven: {what}, which {chance:.0%} of such runs are by luck"
-        if not fails:
+        by_another = [t for t in fails if any(_carries(case, cause, t, name) for cause in verdict.causes)]
+        if not by_another:
             return f"needed: {what}"
-        return f"one of several that make it fail: {what}; it fails {_too(case, factor, fails)}, of another"
+        return f"one of several that make it fail: {what}; it fails {_too(case, factor, by_another)}, of another"
     if any(carrier.factor == name for cause in verdict.causes for carrier in cause):
         return "unproven, though it is part of the likeliest cause"
     if fails:
@@ -232,6 +235,11 @@ def _of_factor(case: Case, verdict: Verdict, factor: Factor, found: Sequence[Pai
 
 def _at_baseline(case: Case, trial: Trial, factor: Factor) -> bool:
     return whole(case, trial)[factor.name] == factor.baseline
+
+
+def _carries(case: Case, cause: Cause, trial: Trial, without: str) -> bool:
+    """Whether a cause in which that factor takes no part was there."""
+    return all(c.factor != without for c in cause) and carried(case, cause, trial.configuration, "")
 
 
 def _with(factor: Factor, level: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from ruleout import __version__
-from ruleout.model import Mode, OutcomeKind, Stage, VerdictStatus, arguments, carried
+from ruleout.model import Masked, Mode, OutcomeKind, Stage, VerdictStatus, arguments, carried
 from ruleout.model.issue import IssueMaterial
 from ruleout.report import words
 from ruleout.report.issue import command as commands
@@ -40,10 +40,10 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
     where = "" if stage is Stage.UNKNOWN else f", in `{stage}`"
     yield f"{code(words.failure(failure))}: `{failure.class_}`{where}."
     yield ""
-    yield (
-        f"ruleout {__version__} traced it in {words.made(verdict)}: launches of the failing command, as it is and with"
-        " settings changed. Trials are numbered as in the table below."
-    )
+    changed = any(t.without or commands.whole(case, t) != case.baseline for t in verdict.trials)
+    how = "as it is and with settings changed" if changed else "as it is"
+    made = words.made(verdict)
+    yield f"ruleout {__version__} launched the failing command {how}, in {made}; the table below has their numbers."
     yield ""
     if material.model:
         yield f"- Model: {prose(material.model)}"
@@ -75,7 +75,7 @@ def _over_all(material: IssueMaterial) -> Iterator[str]:
         shown, passed = (sum(carried(case, cause, t.configuration, "") for t in trials) for trials in every.values())
         if shown + passed > commands.launches(case, verdict, case.baseline)[1]:
             text = commands.cause(case, verdict, cause)
-            yield f"- With {text}, whatever else was changed: {told(shown, shown + passed)}."
+            yield f"- {text}, whatever else was changed: it failed in {told(shown, shown + passed)}."
 
 
 def _cause(material: IssueMaterial) -> Iterator[str]:
@@ -83,10 +83,9 @@ def _cause(material: IssueMaterial) -> Iterator[str]:
     isolated = verdict.status is VerdictStatus.ISOLATED
     causes = [commands.cause(case, verdict, cause) for cause in verdict.causes]
     if causes:
-        label = "" if isolated else "Likeliest, not proven: "
-        needs = "it needs" if len(causes) == 1 else "each of these is enough by itself:"
-        text = f"{label}{needs} {'; '.join(causes)} ({words.percent(verdict.probability)})"
-        yield f"- {text[0].upper()}{text[1:]}"
+        noun = "causes, each enough by itself" if causes[1:] else "cause"
+        label = noun.capitalize() if isolated else f"Likeliest {noun}, not proven"
+        yield f"- {label}: {'; '.join(causes)} ({words.percent(verdict.probability)})"
     found = verdict.confirmed_by
     if isolated and causes:
         proof = [
@@ -125,7 +124,9 @@ def reproduction(material: IssueMaterial) -> str:
         out.append("The command as it was run. What is known of its parts:")
     else:
         out.append(f"The command as it was run, a script of {code(shell)}: none of its parts is proven needed.")
-    if parts:
+    if parts and all(part.known == commands.NEVER_MOVED for part in parts):
+        out[-1] = "The command as it was run. No trial tells which of its parts are needed."
+    elif parts:
         out.append("\n".join(f"- {code(part.typed)}: {part.known}" for part in parts))
     out += _request(material)
     if material.config:
@@ -232,10 +233,14 @@ def _ruled_out(material: IssueMaterial) -> Iterator[str]:
         each = (code(text) if text.startswith("without ") else f"with {code(text)}" for text in typed)
         how = f": it fails {', '.join(each)} too" if typed else ""
         yield f"- Ruled out: {code(out.factor)}{how} ({words.trials(out.because)})"
+    hidden: dict[str, list[Masked]] = {}
     for masked in verdict.masked:
-        what = commands.changed(case, masked.configuration)
-        other = f"it failed of something else, {code(masked.failure)}"
-        yield f"- Says nothing: with {code(what)} {other} (trial {masked.trial})"
+        hidden.setdefault(masked.failure, []).append(masked)
+    for failure, those in hidden.items():
+        one = f"with {code(commands.changed(case, those[0].configuration))} it"
+        what = one if len(those) == 1 else words.count(len(those), "configuration")
+        ids = words.trials([masked.trial for masked in those])
+        yield f"- Says nothing: {what} failed of something else, {code(failure)} ({ids})"
     for told_ in words.replaced(case, verdict.trials):
         yield f"- Asked for, not in effect: {prose(told_)}"
     for left in verdict.not_ruled_out:

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from markdown_it import MarkdownIt
 from tests.support.strategies import verdicts
-from tests.unit.report.samples import CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
+from tests.unit.report.samples import BASE, CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
 
 from ruleout.model import (
     Carrier,
     Configuration,
     Exposure,
     Factor,
+    Masked,
     Mechanism,
     Minimal,
     Stage,
@@ -163,7 +164,7 @@ def test_that_no_request_is_needed_is_said_of_a_start_only() -> None:
 def test_what_is_not_proven_is_not_said_to_be() -> None:
     narrowed = replace(ISOLATED, status=VerdictStatus.NARROWED, why="no trial left")
     text = body("vllm", replace(MATERIAL, verdict=narrowed))
-    assert "Likeliest, not proven: it needs" in text
+    assert "- Likeliest cause, not proven: `--kv-cache-dtype auto`" in text
     assert "Shown by" not in text
 
 
@@ -182,12 +183,41 @@ def test_of_several_causes_none_is_called_needed_and_each_enough_by_itself() -> 
     )
     causes = ((Carrier("kv_cache_dtype", ("auto",)),), (Carrier("deep_gemm", ("unset",)),))
     text = body("sglang", replace(MATERIAL, case=case, verdict=replace(ISOLATED, causes=causes, trials=trials)))
-    assert "- Each of these is enough by itself: `--kv-cache-dtype auto`; `SGLANG_DEEP_GEMM unset` (" in text
+    assert "- Causes, each enough by itself: `--kv-cache-dtype auto`; `SGLANG_DEEP_GEMM unset` (" in text
     assert (
         "- `--kv-cache-dtype auto`: one of several that make it fail: with `--kv-cache-dtype bf16`, clean (trial 4,"
         " against trial 3); it fails with `--kv-cache-dtype bf16` too (trial 2), of another"
     ) in text
     assert ": needed:" not in text
+
+
+def test_other_levels_that_carry_the_same_cause_do_not_make_it_one_of_several() -> None:
+    case = replace(CASE, command=(*CASE.command, "--kv-cache-dtype", "auto"))
+    trials = (
+        trial(1, REPRODUCED),
+        trial(2, REPRODUCED, kv_cache_dtype="fp8_e4m3"),
+        trial(3, CLEAN, kv_cache_dtype="bf16"),
+    )
+    causes = ((Carrier("kv_cache_dtype", ("auto", "fp8_e4m3")),),)
+    text = body("sglang", replace(MATERIAL, case=case, verdict=replace(ISOLATED, causes=causes, trials=trials)))
+    assert "- `--kv-cache-dtype auto`: needed: with `--kv-cache-dtype bf16`, clean" in text
+    assert "- Cause: `--kv-cache-dtype auto` or `--kv-cache-dtype fp8_e4m3` (" in text
+
+
+def test_of_a_command_that_was_only_repeated_no_part_is_listed() -> None:
+    only = replace(ISOLATED, trials=(replace(trial(1, REPRODUCED), configuration=Configuration()),))
+    case = replace(CASE, factors=(), env={})
+    text = body("sglang", replace(MATERIAL, case=case, verdict=only))
+    assert "No trial tells which of its parts are needed." in text
+    assert "launched the failing command as it is, in 1 trial;" in text
+    assert "- `--tp 8`" not in text
+
+
+def test_what_failed_of_the_same_other_thing_is_told_once() -> None:
+    others = tuple(Masked(BASE.moved({"deep_gemm": "0"}), "no memory", n) for n in (5, 6, 9))
+    text = body("sglang", replace(MATERIAL, verdict=replace(ISOLATED, masked=(*ISOLATED.masked, *others))))
+    assert "- Says nothing: 3 configurations failed of something else, `no memory` (trials 5, 6, 9)" in text
+    assert text.count("- Says nothing: ") == 2
 
 
 def test_where_nothing_that_was_changed_helps_that_is_said_with_how_often() -> None:
