@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.investigations import FAILING, stored
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Workshop
@@ -209,6 +212,69 @@ def test_a_full_disk_in_the_middle_is_no_outcome(workshop: Workshop, small_disk:
     filler.unlink()
     done = workshop.run("investigate", case, "--dir", small_disk / "fake", "--resume", "--json")
     assert (done.status, done.causes) == (0, [{"batching": ["on"]}]), done.err
+
+
+@pytest.mark.parametrize("free_kib", [0, 60, 1000, 9000])
+def test_what_fails_for_want_of_room_leaves_not_even_a_folder(
+    workshop: Workshop, small_disk: Path, free_kib: int
+) -> None:
+    """A log of random words does not get smaller by packing."""
+    words = random.Random(1)
+    log = "".join(f"INFO: {words.randbytes(60).hex()}\n" for _ in range(80_000))
+    kept = stored(workshop.cwd, failing=FAILING + log).path
+    archive = workshop.folder / "a.zip"
+    assert workshop.run("export", "--dir", kept, "-o", archive).status == 0
+    (small_disk / "filler").write_bytes(b"x" * (24 * 1024 - free_kib) * 1024)
+    workshop.plan(fails=FAILS)
+    case = workshop.case(factors=FACTORS)
+    missing = workshop.case("missing", command=["/no/such/program"], factors=FACTORS)
+    verbs: list[tuple[str | Path, ...]] = [
+        ("import", archive, "--dir", small_disk / "new" / "it"),
+        ("export", "--dir", kept, "-o", small_disk / "new" / "a.zip"),
+        ("investigate", missing, "--dir", small_disk / "new" / "it"),
+        ("trace", "--dir", small_disk / "new" / "it", "--", "/no/such/program"),
+    ]
+    if free_kib < 60:
+        verbs += [
+            ("export", "--dir", kept, "--junit", small_disk / "new" / "a.xml"),
+            ("issue", "--dir", kept, "--yes", "-o", small_disk / "new" / "a.md"),
+            ("rules", "new", "--from", kept, "-o", small_disk / "new" / "a.yaml"),
+            ("investigate", case, "--dir", small_disk / "new" / "it"),
+        ]
+    for verb in verbs:
+        done = workshop.run(*verb)
+        assert done.status == 4, (verb, done)
+        assert "Traceback" not in done.err
+        problem, remedy = done.err.splitlines()[-2:]
+        assert problem.startswith("ruleout: "), verb
+        assert ".part" not in problem
+        assert remedy.strip(), verb
+        assert [path.name for path in small_disk.iterdir()] == ["filler"], verb
+
+
+def test_an_investigation_that_may_only_be_read_is_read(workshop: Workshop, small_disk: Path) -> None:
+    kept = small_disk / "kept"
+    shutil.copytree(stored(workshop.cwd).path, kept)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    made = workshop.folder / "made"
+    assert workshop.run("status", "--dir", kept).status == 0
+    assert workshop.run("export", "--dir", kept, "-o", made / "a.zip").status == 0
+    assert workshop.run("export", "--dir", kept, "--junit", made / "a.xml").status == 0
+    assert workshop.run("issue", "--dir", kept, "--yes", "-o", made / "a.md").status == 0
+    done = workshop.run("findings", "--dir", kept)
+    assert done.out.startswith("# kv-of-eight-bits")
+    verbs: list[tuple[str | Path, ...]] = [
+        ("findings", "--dir", kept),
+        ("report", "--dir", kept),
+        ("mark", "2", "clean", "--dir", kept),
+        ("investigate", "--resume", kept / "case.yaml", "--dir", kept),
+    ]
+    for verb in verbs:
+        done = workshop.run(*verb)
+        assert done.status == 4, (verb, done)
+        problem, remedy = done.err.splitlines()
+        assert problem.startswith(f"ruleout: {kept}"), verb
+        assert remedy.startswith("  Make "), verb
 
 
 @pytest.fixture

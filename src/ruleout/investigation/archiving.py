@@ -6,7 +6,6 @@ keep their numbers, since they are the addresses of the evidence.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import zipfile
@@ -19,8 +18,9 @@ from typing import IO, Any
 from ruleout import __version__
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.folder import Folder
-from ruleout.investigation.session import stored_case
+from ruleout.investigation.session import read_journal, stored_case
 from ruleout.investigation.sharing import Replaced, Sharer, in_order
+from ruleout.investigation.whole import whole_file
 from ruleout.model import MissingError, UsageError
 from ruleout.model.private import PLACEHOLDER
 from ruleout.store import Store
@@ -55,20 +55,14 @@ def export(folder: Folder, to: Path) -> Exported:
 
     Raises:
         UsageError: its case cannot be read any more once its secrets are replaced.
-        MissingError: no room, no permission.
+        MissingError: no room, no permission; a file of it cannot be read.
     """
-    part = to.with_name(f".{to.name}.part")
     try:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            done = _Export(folder, archive).run()
-        part.replace(to)
+        with whole_file(to) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            return _Export(folder, archive).run()
     except OSError as problem:
-        raise MissingError(f"{to}: {problem.strerror or problem}", "Name a file that can be written.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-    return done
+        at = problem.filename or to
+        raise MissingError(f"{at}: {problem.strerror or problem}", "Name a file that can be written.") from None
 
 
 class _Export:
@@ -79,6 +73,7 @@ class _Export:
         self.files = 0
 
     def run(self) -> Exported:
+        read_journal(self.folder)  # what cannot be understood here cannot be imported anywhere
         with Store(self.folder.path, writing=False) as store:
             events = [{"wall": e.wall, "kind": e.kind, "trial": e.trial, "body": e.body} for e in store.events()]
         stored_case(self.folder)
@@ -123,6 +118,12 @@ class _Export:
             self.left_out.append((name, "no plain file of an investigation"))
             return
         try:
+            with path.open("rb") as stream:
+                beginning = stream.read(4096)
+        except OSError as problem:  # a trial that is under way takes its own away again
+            self.left_out.append((name, f"not readable: {problem.strerror}"))
+            return
+        try:
             if name.endswith((".json", ".jsonl")) and path.stat().st_size <= MOST_DOCUMENT:
                 text = path.read_text(encoding="utf-8")
                 documents = text.splitlines() if name.endswith(".jsonl") else [text]
@@ -132,7 +133,10 @@ class _Export:
                 return
         except (ValueError, RecursionError):
             pass  # an agent that was killed leaves half a line: it is text then
-        self._log(name, path)
+        if b"\0" in beginning:
+            self.left_out.append((name, "no text"))
+        else:
+            self._log(name, path)
 
     def _document(self, document: Any, reference: bool) -> Any:
         own = {}
@@ -144,12 +148,7 @@ class _Export:
         return {**shown, **own} if own else shown
 
     def _log(self, name: str, path: Path) -> None:
-        with path.open("rb") as stream:
-            if b"\0" in stream.read(4096):
-                self.left_out.append((name, "no text"))
-                return
-        info = _info(name)
-        with self.archive.open(info, "w") as out:
+        with self.archive.open(_info(name), "w") as out:
             for chunk in _chunks(path):
                 self._write(out, self.sharer.text(chunk.decode("utf-8", "replace")))
         self.files += 1

@@ -97,11 +97,12 @@ def judged(case: Case, target: Failure, log: Given, source: str) -> Outcome:
     if failure is None:
         far = _at(reached) >= _at(target.exposure.stage) and Stage.UNKNOWN not in (reached, target.exposure.stage)
         kind = OutcomeKind.CLEAN if far else OutcomeKind.UNRESOLVED
-        reason = "no failure, and it came far enough" if far else f"no failure, but it ends at {reached}"
+        short = "how far it came is not told" if reached is Stage.UNKNOWN else f"it ends at {reached}"
+        reason = "no failure, and it came far enough" if far else f"no failure, but {short}"
     elif similar(failure, target) and _alike(reached, target.exposure.stage):
         kind, reason = OutcomeKind.REPRODUCED, "the same failure"
     else:
-        kind, reason = OutcomeKind.OTHER, f"masked: another failure ({failure.class_} in {reached})"
+        kind, reason = OutcomeKind.OTHER, f"masked: another failure ({failure.class_}{reached.inside})"
     return Outcome(
         kind,
         reached,

@@ -17,7 +17,8 @@ def find(name: str | None, chosen: Path | None) -> Folder:
     if chosen is not None:
         folders = [chosen.absolute()]
     elif name is None:
-        folders = [db.parent for db in sorted(root.glob("*/ruleout.db"), key=lambda p: -p.stat().st_mtime)]
+        there = (db for db in root.glob("[!.]*/ruleout.db") if db.is_file())  # a dot: not whole yet
+        folders = [db.parent for db in sorted(there, key=lambda p: -p.stat().st_mtime)]
     else:
         path = Path(name)
         folders = [root / name, path.absolute()]

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from ruleout.investigation.whole import parents
 from ruleout.model import Case, MissingError, UsageError
 from ruleout.store import DATABASE
 
@@ -122,10 +123,13 @@ def write_whole(path: Path, text: str) -> None:
         if path.exists() and not (path.is_file() or path.is_dir()):
             path.write_text(text, encoding="utf-8")
             return
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(whole)
+        with parents(whole):
+            try:
+                temporary.write_text(text, encoding="utf-8")
+                temporary.replace(whole)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    temporary.unlink(missing_ok=True)
+                raise
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise MissingError(f"{path}: {problem.strerror}", _REMEDY) from None

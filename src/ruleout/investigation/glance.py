@@ -31,7 +31,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.model.plain import plain
-from ruleout.store import Store
+from ruleout.store import DAMAGED, Store
 
 MANY = 500
 """Trials from which on an investigation is glanced at instead of being read."""
@@ -83,7 +83,7 @@ def glance(folder: Folder, shown: int) -> Glance | None:
         except (ValueError, TypeError, KeyError) as problem:
             raise UsageError(
                 f"{store.path}: an event is damaged: {' '.join(str(problem).split())[:120]}",
-                "Restore the folder from a copy, or start anew under another name.",
+                DAMAGED,
             ) from None
 
 

@@ -18,7 +18,7 @@ from ruleout.investigation.excerpting import excerpt, inside
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.sharing import Sharer
 from ruleout.investigation.suspecting import diagnosis_of
-from ruleout.model import Case, Diagnosis, OutcomeKind, Trial, Verdict
+from ruleout.model import Case, Diagnosis, OutcomeKind, Trial, UsageError, Verdict
 from ruleout.model.codec import from_json, to_json
 from ruleout.model.diagnosis import Environment
 from ruleout.model.issue import Excerpt, IssueMaterial, KnownFailure, OwnReport, Sent
@@ -35,7 +35,13 @@ def material(folder: Folder, case: Case, verdict: Verdict, sharer: Sharer, here:
 
     Args:
         here: the working folder of the trials, if they were made on this machine: the model is looked for from there.
+
+    Raises UsageError when nothing failed.
     """
+    if verdict.failure is None:
+        raise UsageError(
+            f"{case.name}: it has not failed, so there is nothing to report", "`ruleout findings` tells what was tried."
+        )
     failing = _failing(verdict)
     path = inside(folder.path, failing.log) if failing is not None else None
     read = None if path is None else diagnosis_of(path)
@@ -49,7 +55,16 @@ def material(folder: Folder, case: Case, verdict: Verdict, sharer: Sharer, here:
         tuple(_known(read)) if read else (),
         _model(config, read),
         sharer.text(config),
+        _engine(case, verdict, read),
     )
+
+
+def _engine(case: Case, verdict: Verdict, read: Diagnosis | None) -> str:
+    """What failed, by name and version; of a command that is only a command, the log may tell."""
+    name = case.engine if case.engine != "command" else read.engine.name if read else ""
+    told = read.engine.version if read and read.engine.name == name else ""
+    version = next((one.facts[name] for one in verdict.installations if one.facts.get(name)), told)
+    return f"{name} {version or ''}".strip()
 
 
 def _failing(verdict: Verdict) -> Trial | None:

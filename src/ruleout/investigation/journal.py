@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ruleout import __version__
 from ruleout.model import (
     Configuration,
     Failure,
@@ -20,12 +21,18 @@ from ruleout.model import (
 )
 from ruleout.model.codec import from_json, to_json
 from ruleout.model.course import Belief
-from ruleout.store import Store
+from ruleout.store import DAMAGED, Store
 
 
 def is_hearsay(trial: Trial) -> bool:
     """Whether a trial is known from notes only."""
     return trial.outcome is not None and trial.outcome.hearsay
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, KeyError):
+        return f"{problem} is missing"
+    return " ".join(str(problem).split())[:120]
 
 
 PIVOT_FROM = 0.3
@@ -75,10 +82,9 @@ class Journal:
             try:
                 journal._apply(event.kind, event.trial, event.body)
             except (ValueError, KeyError, TypeError) as problem:
-                what = " ".join(str(problem).split())[:120]
                 raise UsageError(
-                    f"{store.path}: event {event.id} ({event.kind}) is damaged: {what}",
-                    "Restore the folder from a copy, or start anew under another name.",
+                    f"{store.path}: event {event.id} ({event.kind}) is not understood: {_why(problem)}",
+                    f"If a ruleout newer than {__version__} wrote it, use that. {DAMAGED}",
                 ) from None
         return journal
 

@@ -32,12 +32,13 @@ def judge(target: Failure | None, run: Run, wanted: Target | None = None) -> Out
     if similar(failure, target) and same_exposure(failure, target):
         return Outcome(OutcomeKind.REPRODUCED, run.reached, "the same failure at the same exposure", failure)
     if similar(failure, target) and not failure.exposure.step:
-        reason = f"the same message in {failure.exposure.stage}, where it may be another failure"
+        place = failure.exposure.stage.inside or " where no stage is told"
+        reason = f"the same message{place}, which may be another failure"
         return Outcome(OutcomeKind.OTHER, run.reached, reason, failure)
     if exposure_over(target, run):
         reason = f"another failure ({failure.class_}), after the target's exposure was over"
         return Outcome(OutcomeKind.CLEAN, run.reached, reason, failure)
-    reason = f"masked: another failure ({failure.class_} in {failure.exposure.stage}) before the target could show"
+    reason = f"masked: another failure ({failure.class_}{failure.exposure.stage.inside}) before the target could show"
     return Outcome(OutcomeKind.OTHER, run.reached, reason, failure)
 
 

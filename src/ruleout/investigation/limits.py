@@ -19,19 +19,23 @@ def limited(case: Case, verdict: Verdict) -> Verdict:
     Where there are several causes, what fails at a level may be another one of them: then there is no limit to tell.
     """
     if verdict.status is not VerdictStatus.ISOLATED or len(verdict.causes) != 1:
-        return replace(verdict, workarounds=_in_order(verdict))
+        return replace(verdict, workarounds=_in_order(case, verdict))
     cause = verdict.causes[0]
     ordered = [f for carrier in cause for f in case.factors if f.name == carrier.factor and f.ordered]
     limits = tuple(limit for factor in ordered for limit in _limits(factor, _telling(case, cause, factor, verdict)))
     nearest = [{limit.factor: limit.works} for limit in limits]
-    return replace(verdict, limits=limits, workarounds=_in_order(verdict, nearest))
+    return replace(verdict, limits=limits, workarounds=_in_order(case, verdict, nearest))
 
 
-def _in_order(verdict: Verdict, nearest: Sequence[dict[str, str]] = ()) -> tuple[Workaround, ...]:
-    """The ways out: those that last first, then the smaller and the nearer ones."""
+def _in_order(case: Case, verdict: Verdict, nearest: Sequence[dict[str, str]] = ()) -> tuple[Workaround, ...]:
+    """The ways out: those that last first, then those that keep the model, the smaller and the nearer ones."""
     died = {trial.id for trial in verdict.trials if not _lasts(trial)}
-    order = sorted(verdict.workarounds, key=lambda w: (w.trial in died, len(w.set), dict(w.set) not in nearest))
-    return tuple(order)
+    models = {factor.name for factor in case.factors if factor.serves_another}
+
+    def rank(way: Workaround) -> tuple[bool, bool, int, bool]:
+        return way.trial in died, not models.isdisjoint(way.set), len(way.set), dict(way.set) not in nearest
+
+    return tuple(sorted(verdict.workarounds, key=rank))
 
 
 def _lasts(trial: Trial) -> bool:

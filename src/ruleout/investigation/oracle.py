@@ -91,9 +91,9 @@ def _answer(run: Run, prepared: Prepared, target: Target | None) -> Answer:
     if prepared.exit_code in UNTESTABLE_CODES:
         return Answer("untestable", f"the command exited with {prepared.exit_code}", run.failure)
     if target is not None and not fits(run.failure, target):
-        reason = f"another failure: {run.failure.class_} in {run.failure.exposure.stage}"
+        reason = f"another failure: {run.failure.class_}{run.failure.exposure.stage.inside}"
         return Answer("untestable", reason, run.failure)
-    return Answer("reproduced", f"{run.failure.class_} in {run.failure.exposure.stage}", run.failure)
+    return Answer("reproduced", f"{run.failure.class_}{run.failure.exposure.stage.inside}", run.failure)
 
 
 @contextmanager

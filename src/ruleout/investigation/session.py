@@ -20,10 +20,12 @@ from ruleout.investigation.loop import Investigation, check_launches
 from ruleout.investigation.references import keep_references
 from ruleout.investigation.showing import shows
 from ruleout.investigation.suspecting import explained
-from ruleout.model import Budget, Case, MissingError, Notes, Suspicion, UsageError, Verdict, VerdictStatus
+from ruleout.investigation.whole import parents
+from ruleout.model import Budget, Case, MissingError, Notes, RuleoutError, Suspicion, UsageError, Verdict, VerdictStatus
+from ruleout.model.audit import Audit
 from ruleout.reasoning import assess, conclude
 from ruleout.runners.base import Runner
-from ruleout.store import Store
+from ruleout.store import Store, holder
 
 
 def investigate(
@@ -56,41 +58,58 @@ def investigate(
     """
     engine = engine_named(case.engine)
     check_launches(case, engine)
+
+    def run(case: Case) -> Verdict:
+        require_room(folder.path)
+        with Store(folder.path, writing=True) as store:
+            try:
+                journal, found = _begun(case, text, folder, store, bare)
+                if found is not None and not journal.trials:
+                    listener.audited(found)
+                before = suspects(found)
+                work = Investigation(case, folder, journal, engine, runner, listener, given, reduce, before, notes)
+                return work.run(budget)
+            except (RuleoutError, OSError) as problem:
+                if resume or Journal.read(store).trials:
+                    raise
+                folder.remove()  # nothing was learnt yet, and the case may have to change
+                if isinstance(problem, MissingError):
+                    raise MissingError(problem.what, "Mend that, and start again.") from None
+                raise
+
     if resume:
         if not folder.exists:
             raise UsageError(f"{folder.path}: nothing to go on with", "Leave out --resume to start.")
         if folder.case.exists() or read_journal(folder).next_number > 1:
             case = unchanged(stored_case(folder), case)
-    else:
+        return run(case)
+    with parents(folder.path):
         folder.create()
-    require_room(folder.path)
-    with Store(folder.path, writing=True) as store:
-        keep_references(case, folder)
-        write_whole(folder.case, text)
-        journal = Journal.read(store)
-        if journal.imported:
-            raise UsageError(
-                f"{folder.path}: it was imported; its command has placeholders in it and may be anybody's",
-                "Read its case.yaml, write your own from it, and start that under another name.",
-            )
-        if not journal.begun_before and (folder.path / "trials").exists():
-            raise UsageError(
-                f"{folder.path}: there are trials, but the database that knows of them is empty",
-                "Restore ruleout.db from a copy, or move the folder away and start anew.",
-            )
-        journal.begun(text, str(Path.cwd()), bare)
-        found = audited(case, this_host()) if journal.suspicion is None else None
-        if found is not None and not journal.trials:
-            listener.audited(found)
         try:
-            before = suspects(found)
-            work = Investigation(case, folder, journal, engine, runner, listener, given, reduce, before, notes)
-            return work.run(budget)
-        except MissingError as problem:
-            if resume or journal.trials:
-                raise
-            folder.remove()  # nothing was learnt yet, and the case may have to change
-            raise MissingError(problem.what, "Mend that, and start again.") from None
+            return run(case)
+        except MissingError:
+            if folder.path.exists() and not (folder.path / "trials").exists() and holder(folder.path) is None:
+                folder.remove()  # there is no room for as much as a database
+            raise
+
+
+def _begun(case: Case, text: str, folder: Folder, store: Store, bare: bool) -> tuple[Journal, Audit | None]:
+    """The journal with the case written down, and what was found before the launch, if that was looked for only now."""
+    keep_references(case, folder)
+    write_whole(folder.case, text)
+    journal = Journal.read(store)
+    if journal.imported:
+        raise UsageError(
+            f"{folder.path}: it was imported; its command has placeholders in it and may be anybody's",
+            "Read its case.yaml, write your own from it, and start that under another name.",
+        )
+    if not journal.begun_before and (folder.path / "trials").exists():
+        raise UsageError(
+            f"{folder.path}: there are trials, but the database that knows of them is empty",
+            "Restore ruleout.db from a copy, or move the folder away and start anew.",
+        )
+    journal.begun(text, str(Path.cwd()), bare)
+    return journal, audited(case, this_host()) if journal.suspicion is None else None
 
 
 def stored_case(folder: Folder) -> Case:

@@ -31,7 +31,7 @@ from ruleout.model import (
     VerdictStatus,
 )
 from ruleout.model.diagnosis import ChosenBy, Suspect
-from ruleout.model.verdict import OWN_CHOICE, SPEAKS_FOR
+from ruleout.model.verdict import MAY_HELP, OWN_CHOICE, SPEAKS_FOR
 from ruleout.reading.diagnose import read_run
 
 DIGITS = 4
@@ -166,7 +166,7 @@ def explained(case: Case, verdict: Verdict, found: Suspicion) -> Verdict:
     tells = "what was seen of it" if seen else "the log"
     claim = f"the cause is in none of the factors that were varied; {tells} {SPEAKS_FOR}{outside.component}: "
     note = outside.fix.get("note")
-    way_out = f"; what may help: {note}" if note else ""
+    way_out = f"{MAY_HELP}{note}" if note else ""
     whole = claim + outside.claim + way_out
     elsewhere = Elsewhere(verdict.elsewhere.probability, outside.component, whole, outside.evidence)
     return replace(verdict, elsewhere=elsewhere)

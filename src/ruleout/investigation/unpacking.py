@@ -8,18 +8,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import stat
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ruleout.investigation.archiving import ABOUT, CASE, EVENTS, NAME, SCHEMA
 from ruleout.investigation.folder import HOME, Folder, require_room
 from ruleout.investigation.session import current_verdict, read_journal, stored_case
+from ruleout.investigation.whole import beside_of, whole_folder
 from ruleout.model import Case, MissingError, UsageError, Verdict
 from ruleout.model.inert import inert
 from ruleout.store import Store
@@ -28,12 +27,19 @@ MOST_BYTES = 2 << 30
 """Of an archive, unpacked."""
 MOST_FILES = 100_000
 _CHUNK = 1 << 20
+_ELSEWHERE = "Make room or give permission there, or name another folder with --dir."
 _FRESH = "Get a fresh one from whoever made it: `ruleout export`."
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, ArithmeticError)
 
 
-def unpack(path: Path, chosen: Path | None) -> tuple[Folder, Case, Verdict]:
+Record = Callable[[Case, Verdict, Folder], None]
+
+
+def unpack(path: Path, chosen: Path | None, record: Record | None = None) -> tuple[Folder, Case, Verdict]:
     """Unpack an archive into ./ruleout/NAME or the chosen folder; what every verb needs of it.
+
+    Args:
+        record: writes what people read of it into its folder, before that gets its name.
 
     Raises:
         UsageError: it is no archive of an investigation, it is damaged or hostile, or there is one of its name already.
@@ -44,36 +50,35 @@ def unpack(path: Path, chosen: Path | None) -> tuple[Folder, Case, Verdict]:
         raise UsageError(f"{path}: {what}", "Name an archive that `ruleout export` wrote.")
     try:
         with zipfile.ZipFile(path) as archive:
-            return _imported(path, archive, chosen)
+            return _imported(path, archive, chosen, record)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, EOFError) as problem:
         raise UsageError(f"{path}: no archive of an investigation: {problem}", _FRESH) from None
     except RuntimeError as problem:  # zipfile's word for what is encrypted
         raise UsageError(f"{path}: {problem}", _FRESH) from None
 
 
-def _imported(path: Path, archive: zipfile.ZipFile, chosen: Path | None) -> tuple[Folder, Case, Verdict]:
+def _imported(
+    path: Path, archive: zipfile.ZipFile, chosen: Path | None, record: Record | None
+) -> tuple[Folder, Case, Verdict]:
     entries = _checked(path, archive)
     about = _about(path, archive)
     home = (chosen or Path(HOME) / about).absolute()
-    if home.exists():
+    if home.exists() or home.is_symlink():
         raise UsageError(f"{home} exists already", "Name another folder with --dir.")
     try:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        require_room(home.parent, sum(entry.file_size for entry in entries) + (8 << 20))
-        beside = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
+        with whole_folder(home) as beside:
+            require_room(home.parent, sum(entry.file_size for entry in entries) + (8 << 20))
+            for entry in entries:
+                if entry.filename not in (ABOUT, EVENTS):
+                    _place(path, archive, entry, beside / entry.filename)
+            _store(path, archive, beside)
+            case, verdict = _read(path, Folder(beside))
+            if record is not None:
+                record(case, verdict, Folder(beside))
     except OSError as problem:
-        raise MissingError(f"{home}: {problem.strerror}", "Name a folder that can be written with --dir.") from None
-    try:
-        for entry in entries:
-            if entry.filename not in (ABOUT, EVENTS):
-                _place(path, archive, entry, beside / entry.filename)
-        _store(path, archive, beside)
-        case, verdict = _read(path, Folder(beside))
-        beside.chmod(0o755)
-        beside.rename(home)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        raise MissingError(f"{home}: {problem.strerror}", _ELSEWHERE) from None
+    except MissingError as problem:  # what it says of a folder that is no more helps nobody
+        raise MissingError(problem.what.replace(str(beside_of(home)), str(home)), _ELSEWHERE) from None
     return Folder(home), case, verdict
 
 
@@ -137,7 +142,7 @@ def _blocks(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Ite
 
 def _store(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
     """The events, each checked as far as a store can."""
-    with Store(folder, writing=True) as store, archive.open(EVENTS) as stream:
+    with Store(folder, writing=True) as store, store.together(), archive.open(EVENTS) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 event = json.loads(line)

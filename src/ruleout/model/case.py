@@ -39,6 +39,11 @@ class Factor:
     proxy: bool = False
 
     @property
+    def serves_another(self) -> bool:
+        """Whether it exchanges the model itself, which is a way out for nobody who needs this one."""
+        return self.target.endswith(("model", "model-path"))
+
+    @property
     def others(self) -> tuple[str, ...]:
         """The levels other than the baseline's."""
         return tuple(level for level in self.levels if level != self.baseline)

@@ -16,6 +16,16 @@ _UNSEEN = re.compile(
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
+def shortened(text: str, longest: int) -> str:
+    """Text in one line of at most so many characters, cut between words where there are any."""
+    line = " ".join(inert(text).split())
+    if len(line) <= longest:
+        return line
+    cut = line[: longest - 1]
+    words = cut.rpartition(" ")[0].rstrip(" ,;:-([{")
+    return (words if len(words) > longest // 2 else cut) + "…"
+
+
 def inert(text: str) -> str:
     """The text without escapes and unseen characters; lines end with a newline alone."""
     return _UNSEEN.sub("", _BREAKS.sub("\n", _ANSI.sub("", text)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ruleout.model.case import Case
+from ruleout.model.outcome import Failure
 from ruleout.model.verdict import Verdict
 
 
@@ -61,6 +62,7 @@ class IssueMaterial:
         sent: None where the failure needs no client.
         model: what was served, in words; empty where nothing tells.
         config: its config.json, where that is at hand; a folder's name says nothing to others.
+        engine: which engine failed, with its version where that is known; empty where nothing tells.
     """
 
     case: Case
@@ -71,3 +73,11 @@ class IssueMaterial:
     known: tuple[KnownFailure, ...] = ()
     model: str = ""
     config: str = ""
+    engine: str = ""
+
+    @property
+    def failure(self) -> Failure:
+        """What is reported. Raises ValueError where nothing failed, which is nothing to report."""
+        if self.verdict.failure is None:
+            raise ValueError("nothing failed")
+        return self.verdict.failure

@@ -161,8 +161,8 @@ class Limit:
 
 OWN_CHOICE = " (the engine's choice)"
 """Behind a setting that was never varied, since nobody asked for it."""
-SPEAKS_FOR = "speaks for "
-"""Before the component, in the claim of what lies elsewhere."""
+SPEAKS_FOR, MAY_HELP = "speaks for ", "; what may help: "
+"""Before the component, and before what to do, in the claim of what lies elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

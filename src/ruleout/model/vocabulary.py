@@ -28,6 +28,11 @@ class Stage(StrEnum):
     SHUTDOWN = "shutdown"
     UNKNOWN = "unknown"
 
+    @property
+    def inside(self) -> str:
+        """` in decode`, to stand behind what happened there; nothing where no line tells of a stage."""
+        return "" if self is Stage.UNKNOWN else f" in {self}"
+
 
 class FailureClass(StrEnum):
     """What kind of failure it is. Where the log names a class and the client saw another, the log's is the class."""

@@ -57,7 +57,7 @@ class _Page:
         if failure is None:
             yield f"- {text(self.verdict.why) or 'The baseline has not failed yet.'}"
             return
-        yield f"What in the deployment causes this failure ({failure.class_} in {failure.exposure.stage})?"
+        yield f"What in the deployment causes this failure ({failure.class_}{failure.exposure.stage.inside})?"
         yield ""
         first = words.target_trial(self.verdict)
         line = next((e for e in failure.evidence if e.line), None)

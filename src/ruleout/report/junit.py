@@ -94,7 +94,7 @@ def failed(name: str, kind: str, failure: Failure | None, reason: str, where: st
     lines = [f"{line.source}:{line.line}: {line.text}" for line in failure.evidence]
     seen = [failure.client] if failure.client else []
     text = "\n".join([reason, *seen, *lines, where]).strip()
-    return Test(name, seconds, kind, f"{failure.class_} in {failure.exposure.stage}", words.failure(failure), text)
+    return Test(name, seconds, kind, f"{failure.class_}{failure.exposure.stage.inside}", words.failure(failure), text)
 
 
 def _trial(case: Case, trial: Trial) -> Test:

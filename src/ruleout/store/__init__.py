@@ -1,5 +1,5 @@
 """An investigation on disk."""
 
-from ruleout.store.store import DATABASE, Event, Store, holder
+from ruleout.store.store import DAMAGED, DATABASE, Event, Store, holder
 
-__all__ = ["DATABASE", "Event", "Store", "holder"]
+__all__ = ["DAMAGED", "DATABASE", "Event", "Store", "holder"]

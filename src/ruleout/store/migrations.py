@@ -33,17 +33,22 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Take the steps that are missing, each in a transaction. Raises sqlite3.DatabaseError."""
-    db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP)")
-    done = steps_taken(db)
-    for name, statements in STEPS:
-        if name in done:
-            continue
-        db.execute("BEGIN IMMEDIATE")
-        for statement in statements:
-            db.execute(statement)
-        db.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
+    """Take the steps that are missing, all of them or none. Raises sqlite3.DatabaseError."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP)")
+        done = steps_taken(db)
+        for name, statements in STEPS:
+            if name in done:
+                continue
+            for statement in statements:
+                db.execute(statement)
+            db.execute("INSERT INTO migrations (name) VALUES (?)", (name,))
         db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 def steps_taken(db: sqlite3.Connection) -> set[str]:

@@ -6,6 +6,7 @@ something was started.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -22,6 +23,10 @@ from ruleout.store.migrations import migrate, steps_taken
 
 DATABASE = "ruleout.db"
 LOCK = "lock"
+DAMAGED = "Restore it from a copy; or start anew under another name, with the logs of its trials (--trial LOG)."
+"""What to do about what cannot be read: most of what was learnt stands in the logs, too."""
+
+_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,7 @@ class Store:
                 self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
                 migrate(self._db)
             else:
-                self._db = sqlite3.connect(f"file:{_quoted(self.path)}?mode=ro", uri=True, timeout=10)
-                steps_taken(self._db)
-                self._db.execute("SELECT 1 FROM events LIMIT 1")
+                self._db = _readable(self.path)
         except sqlite3.DatabaseError as problem:
             self._unlock()
             raise _told(problem, self.path) from None
@@ -78,6 +81,20 @@ class Store:
             )
         except sqlite3.DatabaseError as problem:
             raise _told(problem, self.path) from None
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is added within is on the disk when this is left, or none of it: for many events at once."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError as problem:
+            raise _told(problem, self.path) from None
+        finally:
+            if self._db.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
 
     def events(self) -> Iterator[Event]:
         """All events in order."""
@@ -124,9 +141,18 @@ class Store:
     def _rows(self, query: str, values: Sequence[object]) -> Iterator[Event]:
         try:
             for row in self._db.execute(query, values):
-                yield Event(row[0], row[1], row[2], row[3], json.loads(row[4]))
+                yield Event(row[0], row[1], row[2], row[3], self._body(row[0], row[2], row[4]))
         except sqlite3.DatabaseError as problem:
             raise _told(problem, self.path) from None
+
+    def _body(self, number: int, kind: str, text: str) -> dict[str, Any]:
+        try:
+            body = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            body = None
+        if isinstance(body, dict):
+            return body
+        raise UsageError(f"{self.path}: event {number} ({kind}) is damaged: it is no document", DAMAGED)
 
     def close(self) -> None:
         """Close it and let others write."""
@@ -145,6 +171,26 @@ class Store:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _readable(path: Path) -> sqlite3.Connection:
+    """A database that is only read.
+
+    What a process had half written when it was killed has to be taken back first, and that is writing to the file.
+    """
+    for mode in ("ro", "rw"):
+        db = sqlite3.connect(f"file:{_quoted(path)}?mode={mode}", uri=True, timeout=10)
+        try:
+            steps_taken(db)
+            db.execute("SELECT 1 FROM events LIMIT 1")
+            db.execute("PRAGMA query_only = 1")
+        except sqlite3.DatabaseError as problem:
+            db.close()
+            if mode == "rw" or "readonly" not in str(problem):
+                raise
+        else:
+            break
+    return db
 
 
 def holder(folder: Path) -> int | None:
@@ -195,11 +241,13 @@ def _quoted(path: Path) -> str:
 
 
 def _told(problem: sqlite3.DatabaseError, path: Path) -> UsageError | MissingError:
-    text = str(problem)
+    text = " ".join(str(problem).split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"  # SQLite quotes what it cannot decode, all of it
     if "full" in text or "disk I/O" in text:
         return MissingError(f"{path}: {text}", "Make room on the disk, then go on with --resume.")
     if "readonly" in text or "unable to open" in text:
-        return MissingError(f"{path}: {text}", "Make the folder writable, or name another with --dir.")
+        remedy = "Make the folder writable; or copy it to where it is, and name that with --dir."
+        return MissingError(f"{path}: {text}", remedy)
     if "newer" in text:
         return UsageError(f"{path}: {text}", "Use the ruleout that made it, or a newer one.")
-    return UsageError(f"{path}: not a database of ruleout's: {text}", "Move it away and start afresh.")
+    return UsageError(f"{path}: not a database of ruleout's: {text}", DAMAGED)

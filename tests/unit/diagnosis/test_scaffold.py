@@ -22,6 +22,7 @@ TRACED = Traced(
     Component.KV_CACHE_DTYPE,
     "it needs kv_cache_dtype={fp8}",
     {"--kv-cache-dtype": "auto"},
+    ("--kv-cache-dtype auto", "without --calculate-kv-scales"),
     {"kv_cache_dtype": "fp8_e4m3"},
     (LINE,),
     ("INFO: Application startup complete.", "ValueError: No available memory for the cache blocks"),
@@ -39,10 +40,10 @@ def read(tmp_path: Path, text: str) -> dict[str, object]:
 
 def test_it_is_a_rule_that_matches_its_failing_lines_and_no_others(tmp_path: Path) -> None:
     rule = read(tmp_path, scaffold(TRACED))
-    assert rule["id"] == "scale-of-layer-is-missing-for"
+    assert rule["id"] == "scale-of-layer-is-missing"
     assert rule["component"] == "kv_cache_dtype"
     assert rule["engines"] == ["vllm"]
-    assert rule["fix"] == {"set": {"--kv-cache-dtype": "auto"}}
+    assert rule["fix"] == {"set": {"--kv-cache-dtype": "auto"}, "note": "or without --calculate-kv-scales"}
     assert rule["test"] == "it fails alike with --kv-cache-dtype auto"
     assert rule["examples"] == {"matching": [LINE], "other": list(TRACED.other)}
 
@@ -72,6 +73,45 @@ def test_any_message_makes_a_pattern_and_a_name(message: str) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name(failure))
 
 
+BARE = Failure(FailureClass.OTHER, Exposure(Stage.WEIGHT_LOAD), "'model.layers.61.weight_scale_inv'", "ab", "KeyError")
+
+
+def test_of_a_message_that_is_a_bare_name_the_name_is_kept(tmp_path: Path) -> None:
+    line = f"KeyError: {BARE.message}"
+    rule = read(tmp_path, scaffold(Traced("", BARE, None, "x", matching=(line,), other=("KeyError: 'another.name'",))))
+    assert (rule["id"], rule["title"]) == ("keyerror-model-layers-weight-scale-inv", line)
+    when = rule["when"]
+    assert isinstance(when, dict)
+    (told,) = when["any"]
+    assert re.search(told, "KeyError: 'model.layers.3.weight_scale_inv'")
+    assert not re.search(told, "KeyError: 'model.layers.3.bias'")
+
+
+def test_a_long_title_is_cut_between_words_and_the_whole_of_it_stands_in_the_examples(tmp_path: Path) -> None:
+    message = " ".join(f"word{letter * 5}" for letter in "abcdefghijklmnopqrst")
+    failure = Failure(FailureClass.OTHER, Exposure(Stage.UNKNOWN), message, "s", "RuntimeError")
+    line = f"RuntimeError: {message}"
+    rule = read(tmp_path, scaffold(Traced("vllm", failure, None, "x", matching=(line,))))
+    title = str(rule["title"])
+    assert len(title) <= 100
+    assert title[:-1] in message
+    assert message[len(title) - 1] == " "
+    assert rule["examples"] == {"matching": [line], "other": ["INFO: Application startup complete."]}
+    assert "stage" not in str(rule["when"])
+
+
+def test_where_nothing_stands_for_a_part_of_the_stack_its_writer_is_asked_for_it() -> None:
+    text = scaffold(Traced("vllm", FAILURE, None, "x", matching=(LINE,)))
+    comment = text[: text.index("  component: other")].rpartition("'")[2]
+    assert "put that where you found the cause" in comment
+    assert all(part.value in comment for part in Component if part is not Component.OTHER)
+
+
+def test_what_may_help_and_was_not_tried_is_a_note(tmp_path: Path) -> None:
+    rule = read(tmp_path, scaffold(Traced("vllm", FAILURE, None, "x", matching=(LINE,), advice="another release")))
+    assert rule["fix"] == {"note": "another release"}
+
+
 def test_conditions_that_the_examples_do_not_bear_are_left_out(tmp_path: Path) -> None:
     rule = read(tmp_path, scaffold(TRACED))
     when = rule["when"]
@@ -94,4 +134,4 @@ def test_hostile_lines_are_examples_and_nothing_else(tmp_path: Path) -> None:
     text = scaffold(Traced("vllm", FAILURE, Component.OTHER, "- x: {y}", matching=(hostile,)))
     assert "\x1b" not in text
     assert "\u202e" not in text
-    assert read(tmp_path, text)["id"] == "scale-of-layer-is-missing-for"
+    assert read(tmp_path, text)["id"] == "scale-of-layer-is-missing"

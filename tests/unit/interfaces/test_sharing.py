@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.support.investigations import CASE, ERROR, stored
+from tests.support.investigations import CASE, ERROR, FAILURE, stored
 
 from ruleout.interfaces.cli.main import _run as run
+from ruleout.model import Exposure, Stage
 from ruleout.report.issue import TEMPLATES
 
 NAME = "kv-of-eight-bits"
@@ -44,6 +47,27 @@ def test_a_report_is_printed_with_what_was_replaced_and_written_once_a_person_sa
     assert "token" in err
     assert KEY not in out + err
     assert (home / "ruleout" / NAME / f"issue-{project}.md").read_text() == out
+
+
+def test_where_no_line_tells_of_a_stage_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    stored(Path.cwd(), failure=replace(FAILURE, exposure=Exposure(Stage.UNKNOWN, 1)))
+    for verb in (
+        ["status"],
+        ["findings"],
+        ["report"],
+        ["export", "--junit", "a.xml"],
+        ["rules", "new", "--from", NAME],
+        *(["issue", "--for", project, "--yes"] for project in TEMPLATES),
+    ):
+        assert run(verb) == 0, verb
+    page = (Path("ruleout") / NAME / "report.html").read_text()
+    told = capsys.readouterr().out + Path("a.xml").read_text() + page.partition("<main")[2]
+    assert ERROR in told
+    assert [line for line in told.splitlines() if re.search(r"\bunknown\b", line)] == []
 
 
 @pytest.mark.parametrize("said", ["n\n", "\n", "perhaps\n"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.strategies import text
 
 from ruleout.model import MissingError, UsageError
-from ruleout.store import DATABASE, Store
+from ruleout.store import DAMAGED, DATABASE, Store
 from ruleout.store.migrations import STEPS, migrate
 
 
@@ -85,6 +86,18 @@ def test_a_body_that_is_no_json_is_refused_by_the_database(tmp_path: Path) -> No
     with pytest.raises(sqlite3.IntegrityError):
         db.execute("INSERT INTO events (wall, kind, body) VALUES (0, 'x', 'not json')")
     db.close()
+
+
+def test_events_that_are_added_together_are_all_there_or_none_of_them(tmp_path: Path) -> None:
+    with Store(tmp_path, writing=True) as store:
+        with store.together():
+            store.append("one")
+            store.append("two")
+        with contextlib.suppress(KeyError), store.together():
+            store.append("three")
+            raise KeyError
+        store.append("four")
+    assert kinds(tmp_path) == ["one", "two", "four"]
 
 
 # -- one writer ----------------------------------------------------------------------------------------------------
@@ -174,7 +187,7 @@ def test_a_file_that_is_no_database_is_told_in_two_lines_and_left_alone(tmp_path
         Store(tmp_path, writing=writing)
     what, remedy = str(caught.value).split("\n")
     assert f"{tmp_path / DATABASE}: not a database of ruleout's" in what
-    assert remedy.strip() == "Move it away and start afresh."
+    assert remedy.strip() == DAMAGED
     assert (tmp_path / DATABASE).read_bytes() == b"this is not a database" * 100
 
 

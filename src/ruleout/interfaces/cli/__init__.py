@@ -12,13 +12,14 @@ def main(arguments: list[str] | None = None) -> None:
     What the verbs need takes a moment to import. Until then there is nobody to tell a Ctrl-C nicely, so it ends the
     process as a signal does; and once there is an exit status, nothing keeps it from being given.
     """
-    heard = signal.getsignal(signal.SIGINT)
-    if heard is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ruleout.interfaces.cli.main import run
+    from ruleout.interfaces.cli.main import heed, run
+    from ruleout.interfaces.cli.signals import hear_no_more
 
-    signal.signal(signal.SIGINT, heard)
-    status = run(sys.argv[1:] if arguments is None else arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    told = sys.argv[1:] if arguments is None else arguments
+    heed(told)
+    status = run(told)
+    hear_no_more()
+    exec("")  # noqa: S102 - CPython remembers an interrupt within any `exec`, as dataclasses have, and dies of it at last
     sys.exit(status)

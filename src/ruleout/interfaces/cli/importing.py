@@ -23,8 +23,7 @@ def import_(archive: Path, chosen: Path | None, as_json: bool) -> int:
     `status`, `findings`, `report` and `issue` work on it as on any other; it cannot be gone on with, and nothing that
     it names is run. An archive that is damaged, too large, or holds anything but an investigation is refused.
     """
-    folder, case, verdict = unpack(archive, chosen)
-    write_record(case, verdict, folder)
+    folder, case, verdict = unpack(archive, chosen, write_record)
     if as_json:
         tell_json(verdict_document(verdict, case.name, str(folder.path)))
     else:

@@ -83,8 +83,9 @@ def issue(
 
 def _known_there(project: str, found: IssueMaterial) -> list[str]:
     """What the rules that match refer to in that project: who opens the same again is answered last."""
-    home = "/".join(TEMPLATES[project].address.split("/")[:5]) + "/"
-    return [address for one in found.known for address in one.references if address.startswith(home)]
+    home = "/".join(TEMPLATES[project].address.split("/")[:5])
+    threads = tuple(f"{home}/{kind}/" for kind in ("issues", "pull", "discussions"))
+    return [address for one in found.known for address in one.references if address.startswith(threads)]
 
 
 def _own(case: Case) -> str:

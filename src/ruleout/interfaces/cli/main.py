@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import traceback
-from types import FrameType
 
 import click
 
 from ruleout import __version__
-from ruleout.interfaces.cli.streams import hear_no_more, tell_error, tell_progress, tolerate_any_streams
+from ruleout.interfaces.cli.signals import hear, hear_no_more
+from ruleout.interfaces.cli.streams import tell_error, tell_progress, tolerate_any_streams
 from ruleout.interfaces.cli.verbs import Verbs
 from ruleout.model.errors import RuleoutError
 
@@ -48,11 +47,9 @@ def cli() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run a command line; its exit status."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
     tolerate_any_streams()
-    oracle = next((a for a in arguments if not a.startswith("-")), "") == "check"
     status_ = _run(arguments)
-    if oracle and status_ not in (0, 1, 125):
+    if _verb(arguments) == "check" and status_ not in (0, 1, 125):
         # `git bisect run` takes 1 to 127 for an answer; what is no test result has to stop it.
         return status_ if status_ >= 128 else AS_ORACLE.get(status_, 128 + status_)
     return status_
@@ -81,9 +78,8 @@ def _run(arguments: list[str]) -> int:
         hear_no_more()
         if sys.stderr.isatty():
             tell_progress("")  # behind the terminal's own ^C
-        verb = next((argument for argument in arguments if not argument.startswith("-")), "")
         started = "What was started is stopped; what was learnt is kept."
-        tell_error("interrupted", "Nothing was started." if verb in _READING else started)
+        tell_error("interrupted", "Nothing was started." if _verb(arguments) in _READING else started)
         return EXIT_INTERRUPTED
     except FileNotFoundError as problem:
         where = problem.filename or "the current folder"
@@ -111,6 +107,10 @@ def _reap() -> None:
         tell_progress(f"ruleout: stopped what a trial of a dead ruleout had left running ({spool})")
 
 
-def _as_interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM is handled as Ctrl-C is: stop what was started, keep what was learnt."""
-    raise KeyboardInterrupt
+def _verb(arguments: list[str]) -> str:
+    return next((argument for argument in arguments if not argument.startswith("-")), "")
+
+
+def heed(arguments: list[str]) -> None:
+    """Hear what interrupts; a verb that starts nothing has only to clean up then."""
+    hear(patiently=_verb(arguments) in _READING)

@@ -16,7 +16,7 @@ from rich.text import Text
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.colours import COLOURS
 from ruleout.interfaces.cli.notes import note_lines
-from ruleout.interfaces.cli.streams import hear_no_more
+from ruleout.interfaces.cli.signals import hear_no_more
 from ruleout.interfaces.cli.verdict import EXPLAINED, explanation, from_here, indented
 from ruleout.investigation.folder import Folder
 from ruleout.investigation.givens import Choice

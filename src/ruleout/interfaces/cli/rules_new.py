@@ -22,6 +22,7 @@ def new(case_name: str, output: Path | None, chosen: Path | None) -> int:
 
     It passes `ruleout rules test` as it is; what only you can know is marked by comments.
     """
+    from ruleout.diagnosis.catalogue import catalogue
     from ruleout.diagnosis.scaffold import scaffold
     from ruleout.interfaces.cli.approval import tell_replaced
     from ruleout.interfaces.cli.outputs import require_free, write_new
@@ -34,9 +35,13 @@ def new(case_name: str, output: Path | None, chosen: Path | None) -> int:
         require_free(output)
     folder = find(case_name, chosen)
     case, journal = stored_case(folder), read_journal(folder)
-    found = traced(folder, case, current_verdict(case, journal), journal.suspicion or Suspicion(), Sharer())
-    text = scaffold(found)
+    suspicion = journal.suspicion or Suspicion()
+    text = scaffold(traced(folder, case, current_verdict(case, journal), suspicion, Sharer()))
     tell_replaced(replaced([text]))
+    if known := {suspect.rule for suspect in suspicion.suspects} & {rule.id for rule in catalogue()}:
+        tell_progress(
+            f"Rules that match its log already, which may need no more than an example: {', '.join(sorted(known))}"
+        )
     if output is None:
         tell_text(text)
         return 0

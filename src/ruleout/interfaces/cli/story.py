@@ -41,7 +41,7 @@ def good_runs(runs: Sequence[Run], failing: Sequence[Run]) -> list[Run]:
             continue
         if facts.failure:
             address = f"line {facts.failure.line}" if facts.failure.line else "by what it says"
-            problem = f"it failed in {facts.stage} ({address}: {facts.failure.message[:60]})"
+            problem = f"it failed{facts.stage.inside} ({address}: {facts.failure.message[:60]})"
             remedy = "Compare failing runs without --against; after it, name a log of a run that served well."
         else:
             problem = f"it does not say that it ran well: it came as far as {reached(facts)}"
@@ -125,8 +125,8 @@ def _summary(story: Story) -> list[str]:
 
 def _outcome(run: StoryRun) -> str:
     if run.says is OutcomeKind.REPRODUCED:
-        return f"the target, in {run.stage}"
-    return f"another failure, in {run.stage}" if run.failure else run.why
+        return f"the target{run.stage.inside}"
+    return f"another failure{run.stage.inside}" if run.failure else run.why
 
 
 def _masked(run: MaskedRun) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import json
 import os
 import re
-import signal
 import sys
 from typing import TextIO
 
@@ -31,6 +31,8 @@ SIGNS = {
 }
 SIGNS |= {"≠": "!=", "◌": "o", "\N{NO-BREAK SPACE}": " "}
 """Our own signs where a terminal has none."""
+_NO_READER = (errno.EPIPE, errno.EIO)
+"""The reader of a pipe has gone, or the terminal was closed."""
 
 
 def tell_error(what: str, remedy: str) -> None:
@@ -71,12 +73,6 @@ def tolerate_any_streams() -> None:
             stream.reconfigure(errors="signs")
 
 
-def hear_no_more() -> None:
-    """A Ctrl-C was heard and what is left to do is short: further ones must not cut it off."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _signs(problem: UnicodeError) -> tuple[str, int]:
     """Where something cannot be encoded: our own signs as ASCII has them, anything else as an escape."""
     if not isinstance(problem, UnicodeEncodeError):
@@ -93,7 +89,9 @@ def _line(text: str) -> str:
 def _write(stream: TextIO, text: str) -> None:
     try:
         click.echo(text, file=stream, nl=False)
-    except BrokenPipeError:
+    except OSError as problem:
+        if stream is sys.stdout and problem.errno not in _NO_READER:
+            raise  # the answer did not get where it should
         drop(stream.fileno())
 
 

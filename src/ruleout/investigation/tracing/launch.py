@@ -7,7 +7,6 @@ there is nothing left to learn from it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -15,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleout.engines import Engine
-from ruleout.investigation.folder import HOME, TRACES, require_room
+from ruleout.investigation.folder import require_room
 from ruleout.investigation.launching import Prepared, prepare
 from ruleout.investigation.run import LOG, Run, read_run
 from ruleout.investigation.tracing.watch import Enough, Watch
+from ruleout.investigation.whole import parents
 from ruleout.model import Case, MissingError, UsageError
 from ruleout.numerics.starting import TraceMode, carry, records_folder
 from ruleout.runners.base import Event, Runner, read_events
@@ -75,9 +75,7 @@ class Tracer:
         try:
             variables = carry(spool, mode, self.arm, path=before)
         except OSError as problem:
-            raise MissingError(
-                f"{spool}: {problem.strerror}", "Make room, or name another folder with --dir."
-            ) from None
+            raise MissingError(f"{spool}: {problem.strerror}", "Make room, or name another with --dir.") from None
         return replace(case, env={**case.env, **variables})
 
 
@@ -98,18 +96,22 @@ def launch(
         UsageError: the command cannot be handled.
     """
     usual = len(engine.requests(case, case.baseline))
-    case = tracer.on(case, spool)
-    require_room(spool)
-    prepared = prepare(case, engine, case.baseline, number, spool, cwd)
-    prepared = _asked_again(prepared)
-    watch = Watch(records_folder(spool), usual, tracer.record, prepared.requests, on_event)
-    try:
-        events = prepared.run(runner, watch)
-    except Enough:
-        events = prepared.events = _ended_by_us(read_events(spool / "events.jsonl"))
-    if prepared.refused:
-        _remove(spool)
-        raise MissingError(prepared.refused, "Then trace it again.")
+    with parents(spool):
+        try:
+            case = tracer.on(case, spool)
+            require_room(spool)
+        except MissingError:
+            shutil.rmtree(spool, ignore_errors=True)
+            raise
+        prepared = _asked_again(prepare(case, engine, case.baseline, number, spool, cwd))
+        watch = Watch(records_folder(spool), usual, tracer.record, prepared.requests, on_event)
+        try:
+            events = prepared.run(runner, watch)
+        except Enough:
+            events = prepared.events = _ended_by_us(read_events(spool / "events.jsonl"))
+        if prepared.refused:
+            shutil.rmtree(spool, ignore_errors=True)
+            raise MissingError(prepared.refused, "Then trace it again.")
     asked = tuple(request for request in prepared.requests if request.step <= watch.last) if watch.enough else None
     run = read_run(case, engine, prepared.requests if asked is None else asked, spool, events)
     return Launched(spool, case, run, tuple(events))
@@ -127,16 +129,6 @@ def _asked_again(prepared: Prepared) -> Prepared:
         (*prepared.requests, *requests),
         {**prepared.document, "probes": [*probes, *again]},
     )
-
-
-def _remove(spool: Path) -> None:
-    """Remove the folder of a launch that did not take place, and what was made for it alone."""
-    shutil.rmtree(spool, ignore_errors=True)
-    trace, traces, home = spool.parents[:3]
-    if traces.name == TRACES and home.parent.name == HOME:  # any other folder was named by a person
-        with contextlib.suppress(OSError):  # the first that holds something ends it
-            for folder in (trace, traces, home):
-                folder.rmdir()
 
 
 def _ended_by_us(events: Sequence[Event]) -> list[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ruleout.model.inert import shortened
 from ruleout.model.issue import IssueMaterial
 from ruleout.report import words
 from ruleout.report.issue.markdown import code, one_line
@@ -15,16 +16,11 @@ __all__ = ["LONGEST", "TEMPLATES", "body", "title", "written"]
 
 
 def title(project: str, material: IssueMaterial) -> str:
-    """The title: what fails, and where."""
-    failure = material.verdict.failure
-    template = TEMPLATES[project]
-    if failure is None:
-        return f"{template.title}{one_line(material.case.name)}: not reproduced"
-    what = one_line(words.failure(failure))
-    short = what if len(what) <= LONGEST_TITLE else what[: LONGEST_TITLE - 1] + "…"
-    version = next((one.facts.get(material.case.engine, "") for one in material.verdict.installations), "")
-    where = ", ".join(filter(None, (f"in {failure.exposure.stage}", one_line(f"{material.case.engine} {version}"))))
-    return f"{template.title}{short} ({where})"
+    """The title: what fails, where, and in what."""
+    failure = material.failure
+    what = shortened(words.failure(failure), LONGEST_TITLE)
+    where = ", ".join(filter(None, (failure.exposure.stage.inside.strip(), one_line(material.engine))))
+    return f"{TEMPLATES[project].title}{what}{f' ({where})' if where else ''}"
 
 
 def body(project: str, material: IssueMaterial) -> str:

@@ -16,6 +16,7 @@ from ruleout.model import (
     PRESENT,
     UNSET,
     Case,
+    Cause,
     Configuration,
     Factor,
     Mechanism,
@@ -23,9 +24,12 @@ from ruleout.model import (
     Trial,
     Verdict,
     arguments,
+    carried,
 )
 from ruleout.report import words
+from ruleout.report.issue.markdown import code
 
+NEVER_MOVED = "unproven: it was in every trial"
 LUCK = 0.05
 """With a greater chance that a clean run was luck, nothing is called proven."""
 
@@ -41,7 +45,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the failing command, as it is typed, and what is known of it."""
+    """A part of the failing command, as it is typed, and what is known of it, in Markdown."""
 
     typed: str
     known: str
@@ -85,13 +89,17 @@ def _first(case: Case, trials: Sequence[Trial]) -> dict[tuple[Configuration, fro
 def nearest(case: Case, verdict: Verdict) -> list[Pair]:
     """The pairs that differ least, one for each way to differ.
 
-    Of equals that of the failing deployment itself comes first, then the one whose clean side ran most often.
+    Of equals those with the same model come first, then that of the failing deployment itself, then the one whose clean
+    side ran most often.
     """
     runs = Counter(whole(case, t) for t in telling(verdict, OutcomeKind.CLEAN))
 
-    def distance(pair: Pair) -> tuple[int, bool, int, int, int]:
+    models = {factor.name for factor in case.factors if factor.serves_another}
+
+    def distance(pair: Pair) -> tuple[int, bool, bool, int, int, int]:
         as_it_is = whole(case, pair.fails) == case.baseline
-        return len(pair.factors), not as_it_is, -runs[whole(case, pair.passes)], pair.passes.id, pair.fails.id
+        other = not models.isdisjoint(pair.factors)
+        return len(pair.factors), other, not as_it_is, -runs[whole(case, pair.passes)], pair.passes.id, pair.fails.id
 
     found = sorted(pairs(case, verdict), key=distance)
     least = {pair.factors: pair for pair in reversed(found) if len(pair.factors) == len(found[0].factors)}
@@ -149,6 +157,32 @@ def shell(env: Mapping[str, str], command: Sequence[str]) -> str:
     return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in env.items()), shlex.join(command)])
 
 
+def changed(case: Case, configuration: Configuration) -> str:
+    """What a configuration changes of the failing command, as a person types it."""
+    moved = configuration.difference(case.baseline)
+    known = {factor.name: factor for factor in case.factors}
+    each = (words.on_command(known[n], level) if n in known else f"{n}={level}" for n, level in moved.items())
+    return ", ".join(each) or "nothing"
+
+
+def ran(case: Case, trial: Trial) -> str:
+    """What a trial changed, as a person types it, and what was in effect where the engine replaced it."""
+    if trial.without or trial.instruments:
+        return words.ran(trial, case.baseline)
+    instead = trial.outcome.effective if trial.outcome else {}
+    text = changed(case, trial.configuration)
+    return f"{text} (in effect: {Configuration(instead)})" if instead else text
+
+
+def cause(case: Case, verdict: Verdict, one: Cause) -> str:
+    """A cause as a person types it, in Markdown; where its levels have an order, by the ends of their row."""
+    known = {factor.name: factor for factor in case.factors if not factor.ordered}
+    if any(carrier.factor not in known for carrier in one):
+        return code(words.cause(case, verdict, one))
+    each = (" or ".join(code(words.on_command(known[c.factor], level)) for level in c.levels) for c in one)
+    return " together with ".join(each)
+
+
 def beyond(case: Case, configuration: Configuration) -> list[str]:
     """What a configuration changes that is on no command line: packages, patches, overrides, the workload."""
     on_it = (Mechanism.FLAG, Mechanism.ENV)
@@ -172,26 +206,30 @@ def parts(case: Case, verdict: Verdict) -> list[Part]:
             known = f"not needed: it fails without it ({words.trials((minimal.trial,))})" if minimal.trial else ""
         else:
             known = _of_factor(case, verdict, factor, found) if factor else ""
-        told.append(Part(text, known or "unproven: it was in every trial"))
+        told.append(Part(text, known or NEVER_MOVED))
     return told
 
 
 def _of_factor(case: Case, verdict: Verdict, factor: Factor, found: Sequence[Pair]) -> str:
     name = factor.name
+    failing = telling(verdict, OutcomeKind.REPRODUCED)
+    fails = [t for t in failing if not _at_baseline(case, t, factor) and not _replaced(t, factor)]
     proofs = [p for p in found if p.factors == (name,) and _at_baseline(case, p.fails, factor)]
     if proofs:
         proof = min(proofs, key=lambda pair: luck(case, verdict, pair))
         other = _with(factor, whole(case, proof.passes)[name])
         what = f"{other}, clean (trial {proof.passes.id}, against trial {proof.fails.id})"
         chance = luck(case, verdict, proof)
-        return f"needed: {what}" if chance < LUCK else f"unproven: {what}, which {chance:.0%} of such runs are by luck"
+        if chance >= LUCK:
+            return f"unproven: {what}, which {chance:.0%} of such runs are by luck"
+        by_another = [t for t in fails if any(_carries(case, cause, t, name) for cause in verdict.causes)]
+        if not by_another:
+            return f"needed: {what}"
+        return f"one of several that make it fail: {what}; it fails {_too(case, factor, by_another)}, of another"
     if any(carrier.factor == name for cause in verdict.causes for carrier in cause):
         return "unproven, though it is part of the likeliest cause"
-    failing = telling(verdict, OutcomeKind.REPRODUCED)
-    fails = [t for t in failing if not _at_baseline(case, t, factor) and not _replaced(t, factor)]
     if fails:
-        other = _with(factor, whole(case, fails[0])[name])
-        return f"not needed: it fails {other} too ({words.trials([t.id for t in fails][:3])})"
+        return f"not needed: it fails {_too(case, factor, fails)}"
     return "unproven: no trial that tells has another value"
 
 
@@ -199,8 +237,18 @@ def _at_baseline(case: Case, trial: Trial, factor: Factor) -> bool:
     return whole(case, trial)[factor.name] == factor.baseline
 
 
+def _carries(case: Case, cause: Cause, trial: Trial, without: str) -> bool:
+    """Whether a cause in which that factor takes no part was there."""
+    return all(c.factor != without for c in cause) and carried(case, cause, trial.configuration, "")
+
+
 def _with(factor: Factor, level: str) -> str:
-    return "without it" if level in (ABSENT, UNSET) else f"with {words.on_command(factor, level)}"
+    return "without it" if level in (ABSENT, UNSET) else f"with {code(words.on_command(factor, level))}"
+
+
+def _too(case: Case, factor: Factor, fails: Sequence[Trial]) -> str:
+    other = _with(factor, whole(case, fails[0])[factor.name])
+    return f"{other} too ({words.trials([t.id for t in fails][:3])})"
 
 
 def _replaced(trial: Trial, factor: Factor) -> bool:

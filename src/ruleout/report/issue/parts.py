@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from ruleout.model import Configuration, Mode, OutcomeKind, Stage, Trial, VerdictStatus, arguments, carried
+from ruleout import __version__
+from ruleout.model import Masked, Mode, OutcomeKind, Stage, VerdictStatus, arguments, carried
 from ruleout.model.issue import IssueMaterial
 from ruleout.report import words
 from ruleout.report.issue import command as commands
@@ -34,12 +35,15 @@ def summary(material: IssueMaterial) -> str:
 
 
 def _summary(material: IssueMaterial) -> Iterator[str]:
-    case, verdict = material.case, material.verdict
-    failure = verdict.failure
-    if failure is None:
-        yield f"No failure was reproduced. {prose(verdict.why)}"
-        return
-    yield f"{code(words.failure(failure))}: `{failure.class_}`, in `{failure.exposure.stage}`."
+    case, verdict, failure = material.case, material.verdict, material.failure
+    stage = failure.exposure.stage
+    where = "" if stage is Stage.UNKNOWN else f", in `{stage}`"
+    yield f"{code(words.failure(failure))}: `{failure.class_}`{where}."
+    yield ""
+    changed = any(t.without or commands.whole(case, t) != case.baseline for t in verdict.trials)
+    how = "as it is and with settings changed" if changed else "as it is"
+    made = words.made(verdict)
+    yield f"ruleout {__version__} launched the failing command {how}, in {made}; the table below has their numbers."
     yield ""
     if material.model:
         yield f"- Model: {prose(material.model)}"
@@ -63,32 +67,33 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
 def _over_all(material: IssueMaterial) -> Iterator[str]:
     """How often it shows wherever its cause is present, if that is more than the failing deployment itself."""
     case, verdict = material.case, material.verdict
+    every = {kind: commands.telling(verdict, kind) for kind in (OutcomeKind.REPRODUCED, OutcomeKind.CLEAN)}
+    failing, clean = every.values()
+    if not verdict.causes and not clean and any(commands.whole(case, t) != case.baseline for t in failing):
+        yield f"- Whatever was changed: it failed in {told(len(failing), len(failing))}."
     for cause in verdict.causes:
-
-        def has(trial: Trial, cause: object = cause) -> bool:
-            return any(c is cause and carried(case, c, trial.configuration, "") for c in verdict.causes)
-
-        failing = sum(map(has, commands.telling(verdict, OutcomeKind.REPRODUCED)))
-        clean = sum(map(has, commands.telling(verdict, OutcomeKind.CLEAN)))
-        if failing + clean > commands.launches(case, verdict, case.baseline)[1]:
-            text = code(words.cause(case, verdict, cause))
-            yield f"- With {text}, whatever else was changed: {told(failing, failing + clean)}."
+        shown, passed = (sum(carried(case, cause, t.configuration, "") for t in trials) for trials in every.values())
+        if shown + passed > commands.launches(case, verdict, case.baseline)[1]:
+            text = commands.cause(case, verdict, cause)
+            yield f"- {text}, whatever else was changed: it failed in {told(shown, shown + passed)}."
 
 
 def _cause(material: IssueMaterial) -> Iterator[str]:
     case, verdict = material.case, material.verdict
     isolated = verdict.status is VerdictStatus.ISOLATED
-    for cause in verdict.causes:
-        label = "It needs" if isolated else "Likeliest, not proven, it needs"
-        yield f"- {label}: {code(words.cause(case, verdict, cause))} ({words.percent(verdict.probability)})"
+    causes = [commands.cause(case, verdict, cause) for cause in verdict.causes]
+    if causes:
+        noun = "causes, each enough by itself" if causes[1:] else "cause"
+        label = noun.capitalize() if isolated else f"Likeliest {noun}, not proven"
+        yield f"- {label}: {'; '.join(causes)} ({words.percent(verdict.probability)})"
     found = verdict.confirmed_by
-    if isolated and verdict.causes:
+    if isolated and causes:
         proof = [
             f"{text} ({words.trials(ids)})"
             for ids, text in (
-                (found.sufficient, "alone, everything else moved, it still fails"),
-                (found.necessary, "each part of it moved from there, clean"),
-                (found.complete, "nothing but it changed, clean"),
+                (found.sufficient, "with everything else changed it still fails"),
+                (found.necessary, "with each part of it changed from there, clean"),
+                (found.complete, "with nothing but it changed, clean"),
             )
             if ids
         ]
@@ -96,7 +101,8 @@ def _cause(material: IssueMaterial) -> Iterator[str]:
     elif verdict.why:
         yield f"- Why that is not proven: {prose(verdict.why)}"
     if verdict.status is VerdictStatus.ELSEWHERE:
-        yield f"- {prose(verdict.elsewhere.claim.capitalize())}."
+        claim = verdict.elsewhere.claim
+        yield f"- {prose(claim[:1].upper() + claim[1:])}."
     elif verdict.elsewhere.told and not isolated:
         yield f"- The evidence speaks for {prose(verdict.elsewhere.told)}."
 
@@ -118,10 +124,16 @@ def reproduction(material: IssueMaterial) -> str:
         out.append("The command as it was run. What is known of its parts:")
     else:
         out.append(f"The command as it was run, a script of {code(shell)}: none of its parts is proven needed.")
-    if parts:
-        out.append("\n".join(f"- {code(part.typed)}: {prose(part.known)}" for part in parts))
+    if parts and all(part.known == commands.NEVER_MOVED for part in parts):
+        out[-1] = "The command as it was run. No trial tells which of its parts are needed."
+    elif parts:
+        out.append("\n".join(f"- {code(part.typed)}: {part.known}" for part in parts))
     out += _request(material)
     if material.config:
+        out.append(
+            "The model is a folder where the trials ran, with this configuration. Whether weights made at random"
+            " from it fail alike was not tried."
+        )
         out.append(folded("The model's <code>config.json</code>", block(material.config, "json")))
     return "\n\n".join(out)
 
@@ -140,10 +152,10 @@ def _request(material: IssueMaterial) -> Iterator[str]:
 
 
 def _without_request(material: IssueMaterial) -> str:
-    failure = material.verdict.failure
+    failure = material.failure
     if material.case.mode is Mode.JOB:
         return "It fails while it runs."
-    if failure is None or failure.exposure.step or failure.exposure.stage in SERVING:
+    if failure.exposure.step or failure.exposure.stage in SERVING:
         return "The request that failed is not on record."
     return "It fails before it is ready: no request is needed."
 
@@ -194,10 +206,9 @@ def _difference(before: list[str], after: list[str]) -> list[str]:
 
 def first_error(material: IssueMaterial) -> str:
     """The first error with the lines around it."""
-    found, failure = material.excerpt, material.verdict.failure
+    found, failure = material.excerpt, material.failure
     if found is None:
-        seen = failure.client or failure.message if failure is not None else ""
-        return f"No line of the log tells of it. Seen from outside: {prose(seen) or 'nothing'}"
+        return f"No line of the log tells of it. Seen from outside: {prose(failure.client or failure.message)}"
     last = found.first + len(found.lines) - 1
     return "\n\n".join(
         (f"First error: line {found.marked} of the log (lines {found.first} to {last}):", block("\n".join(found.lines)))
@@ -218,12 +229,18 @@ def _ruled_out(material: IssueMaterial) -> Iterator[str]:
         factor = case.factor(out.factor) if out.factor in case.baseline else None
         levels = [by_id[n].configuration.get(out.factor, "") for n in out.because if n in by_id] if factor else []
         others = [level for level in dict.fromkeys(levels) if factor and level not in ("", factor.baseline)]
-        typed = ", ".join(words.on_command(factor, level) for level in others) if factor else ""
-        how = f": it fails {'' if typed.startswith('without ') else 'with '}{typed} too" if typed else ""
-        yield f"- Ruled out: {code(out.factor)}{prose(how)} ({words.trials(out.because)})"
+        typed = [words.on_command(factor, level) for level in others] if factor else []
+        each = (code(text) if text.startswith("without ") else f"with {code(text)}" for text in typed)
+        how = f": it fails {', '.join(each)} too" if typed else ""
+        yield f"- Ruled out: {code(out.factor)}{how} ({words.trials(out.because)})"
+    hidden: dict[str, list[Masked]] = {}
     for masked in verdict.masked:
-        what = f"{words.changes(masked.configuration, case.baseline)}"
-        yield f"- Says nothing: {code(what)} failed otherwise, {code(masked.failure)} (trial {masked.trial})"
+        hidden.setdefault(masked.failure, []).append(masked)
+    for failure, those in hidden.items():
+        one = f"with {code(commands.changed(case, those[0].configuration))} it"
+        what = one if len(those) == 1 else words.count(len(those), "configuration")
+        ids = words.trials([masked.trial for masked in those])
+        yield f"- Says nothing: {what} failed of something else, {code(failure)} ({ids})"
     for told_ in words.replaced(case, verdict.trials):
         yield f"- Asked for, not in effect: {prose(told_)}"
     for left in verdict.not_ruled_out:
@@ -237,7 +254,7 @@ def _trials(material: IssueMaterial) -> str:
     case, verdict = material.case, material.verdict
     rows = ["| trial | changed against the failing command | outcome |", "|---|---|---|"]
     for trial in verdict.trials[:MOST_TRIALS]:
-        rows.append(f"| {trial.id} | {cell(words.ran(trial, case.baseline))} | {words.outcome(trial.outcome)} |")
+        rows.append(f"| {trial.id} | {cell(commands.ran(case, trial))} | {words.outcome(trial.outcome)} |")
     left = len(verdict.trials) - MOST_TRIALS
     more = f"\n\n{words.count(left, 'further trial')} left out here." if left > 0 else ""
     return folded(f"All {words.made(verdict)}", "\n".join(rows) + more)
@@ -275,8 +292,10 @@ def environment(material: IssueMaterial, wanted: str) -> str:
 def expected(material: IssueMaterial) -> str:
     """What should have happened, which the nearest passing neighbour shows to be possible."""
     pair = next(iter(commands.nearest(material.case, material.verdict)), None)
-    what = "The command ends without a failure" if material.case.mode is Mode.JOB else "The request is answered"
+    job = material.case.mode is Mode.JOB
+    what, does = ("The command ends without a failure", "does") if job else ("The request is answered", "is")
     if pair is None:
         return f"{what}, or the start is refused with a message that says what is not supported."
-    change = pair.passes.configuration.difference(pair.fails.configuration)
-    return f"{what}, as it is with {code(words.changes(change, Configuration()))} (trial {pair.passes.id})."
+    change = commands.changed(material.case, pair.passes.configuration)
+    how = code(change) if change.startswith("without ") else f"with {code(change)}"
+    return f"{what}, as it {does} {how} (trial {pair.passes.id})."

@@ -9,9 +9,20 @@ import pytest
 from hypothesis import Phase, given, settings
 from markdown_it import MarkdownIt
 from tests.support.strategies import verdicts
-from tests.unit.report.samples import CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
+from tests.unit.report.samples import BASE, CASE, CLEAN, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
 
-from ruleout.model import Configuration, Exposure, Minimal, Stage, Verdict, VerdictStatus
+from ruleout.model import (
+    Carrier,
+    Configuration,
+    Exposure,
+    Factor,
+    Masked,
+    Mechanism,
+    Minimal,
+    Stage,
+    Verdict,
+    VerdictStatus,
+)
 from ruleout.model.issue import Excerpt, IssueMaterial, KnownFailure, OwnReport, Sent
 from ruleout.report.issue import TEMPLATES, body, title, written
 
@@ -57,6 +68,7 @@ def test_headings_and_their_order_are_the_template_s(project: str) -> None:
 @settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(verdicts)
 def test_any_verdict_has_all_headings_and_no_section_is_empty(project: str, verdict: Verdict) -> None:
+    verdict = verdict if verdict.failure is not None else replace(verdict, failure=ISOLATED.failure)
     text = body(project, IssueMaterial(CASE, verdict))
     assert headings(text) == HEADINGS[project]
     assert all(part.strip() for part in re.split(r"(?m)^### .*$", text)[1:])
@@ -96,7 +108,7 @@ def test_the_nearest_neighbour_is_the_smallest_difference_between_a_failing_and_
 def test_a_flag_is_called_needed_only_by_two_trials_that_differ_in_nothing_else() -> None:
     case = replace(CASE, command=(*CASE.command, "--kv-cache-dtype", "auto"))
     text = body("sglang", replace(MATERIAL, case=case))
-    assert "- `--kv-cache-dtype auto`: needed: with --kv-cache-dtype bf16, clean (trial 3, against trial 1)" in text
+    assert "- `--kv-cache-dtype auto`: needed: with `--kv-cache-dtype bf16`, clean (trial 3, against trial 1)" in text
     both = replace(ISOLATED, trials=(trial(1, REPRODUCED), trial(2, CLEAN, kv_cache_dtype="bf16", deep_gemm="0")))
     text = body("sglang", replace(MATERIAL, case=case, verdict=both))
     assert "- `--kv-cache-dtype auto`: unproven, though it is part of the likeliest cause" in text
@@ -114,7 +126,7 @@ def test_what_shows_only_sometimes_is_not_proven_by_one_clean_run() -> None:
     sometimes = (trial(1, REPRODUCED), *(trial(n, CLEAN) for n in (2, 3)))
     once = replace(ISOLATED, trials=(*sometimes, trial(4, CLEAN, kv_cache_dtype="bf16")))
     text = body("sglang", replace(MATERIAL, case=case, verdict=once))
-    assert "`--kv-cache-dtype auto`: unproven: with --kv-cache-dtype bf16, clean" in text
+    assert "`--kv-cache-dtype auto`: unproven: with `--kv-cache-dtype bf16`, clean" in text
     assert "which 67% of such runs are by luck" in text
     often = replace(once, trials=(*once.trials, *(trial(n, CLEAN, kv_cache_dtype="bf16") for n in range(5, 14))))
     text = body("sglang", replace(MATERIAL, case=case, verdict=often))
@@ -152,14 +164,85 @@ def test_that_no_request_is_needed_is_said_of_a_start_only() -> None:
 def test_what_is_not_proven_is_not_said_to_be() -> None:
     narrowed = replace(ISOLATED, status=VerdictStatus.NARROWED, why="no trial left")
     text = body("vllm", replace(MATERIAL, verdict=narrowed))
-    assert "Likeliest, not proven, it needs" in text
+    assert "- Likeliest cause, not proven: `--kv-cache-dtype auto`" in text
     assert "Shown by" not in text
 
 
-def test_a_failure_that_did_not_show_is_said_plainly() -> None:
-    text = body("vllm", IssueMaterial(CASE, NOT_REPRODUCED))
-    assert "No failure was reproduced. the baseline failed in 0 of 1 runs" in text
-    assert title("vllm", IssueMaterial(CASE, NOT_REPRODUCED)) == "[Bug]: glm5: not reproduced"
+def test_what_did_not_fail_is_nothing_to_report() -> None:
+    with pytest.raises(ValueError, match="nothing failed"):
+        title("vllm", IssueMaterial(CASE, NOT_REPRODUCED))
+
+
+def test_of_several_causes_none_is_called_needed_and_each_enough_by_itself() -> None:
+    case = replace(CASE, command=(*CASE.command, "--kv-cache-dtype", "auto"))
+    trials = (
+        trial(1, REPRODUCED),
+        trial(2, REPRODUCED, kv_cache_dtype="bf16"),
+        trial(3, REPRODUCED, deep_gemm="0"),
+        trial(4, CLEAN, kv_cache_dtype="bf16", deep_gemm="0"),
+    )
+    causes = ((Carrier("kv_cache_dtype", ("auto",)),), (Carrier("deep_gemm", ("unset",)),))
+    text = body("sglang", replace(MATERIAL, case=case, verdict=replace(ISOLATED, causes=causes, trials=trials)))
+    assert "- Causes, each enough by itself: `--kv-cache-dtype auto`; `SGLANG_DEEP_GEMM unset` (" in text
+    assert (
+        "- `--kv-cache-dtype auto`: one of several that make it fail: with `--kv-cache-dtype bf16`, clean (trial 4,"
+        " against trial 3); it fails with `--kv-cache-dtype bf16` too (trial 2), of another"
+    ) in text
+    assert ": needed:" not in text
+
+
+def test_other_levels_that_carry_the_same_cause_do_not_make_it_one_of_several() -> None:
+    case = replace(CASE, command=(*CASE.command, "--kv-cache-dtype", "auto"))
+    trials = (
+        trial(1, REPRODUCED),
+        trial(2, REPRODUCED, kv_cache_dtype="fp8_e4m3"),
+        trial(3, CLEAN, kv_cache_dtype="bf16"),
+    )
+    causes = ((Carrier("kv_cache_dtype", ("auto", "fp8_e4m3")),),)
+    text = body("sglang", replace(MATERIAL, case=case, verdict=replace(ISOLATED, causes=causes, trials=trials)))
+    assert "- `--kv-cache-dtype auto`: needed: with `--kv-cache-dtype bf16`, clean" in text
+    assert "- Cause: `--kv-cache-dtype auto` or `--kv-cache-dtype fp8_e4m3` (" in text
+
+
+def test_of_a_command_that_was_only_repeated_no_part_is_listed() -> None:
+    only = replace(ISOLATED, trials=(replace(trial(1, REPRODUCED), configuration=Configuration()),))
+    case = replace(CASE, factors=(), env={})
+    text = body("sglang", replace(MATERIAL, case=case, verdict=only))
+    assert "No trial tells which of its parts are needed." in text
+    assert "launched the failing command as it is, in 1 trial;" in text
+    assert "- `--tp 8`" not in text
+
+
+def test_what_failed_of_the_same_other_thing_is_told_once() -> None:
+    others = tuple(Masked(BASE.moved({"deep_gemm": "0"}), "no memory", n) for n in (5, 6, 9))
+    text = body("sglang", replace(MATERIAL, verdict=replace(ISOLATED, masked=(*ISOLATED.masked, *others))))
+    assert "- Says nothing: 3 configurations failed of something else, `no memory` (trials 5, 6, 9)" in text
+    assert text.count("- Says nothing: ") == 2
+
+
+def test_where_nothing_that_was_changed_helps_that_is_said_with_how_often() -> None:
+    trials = (trial(1, REPRODUCED), trial(2, REPRODUCED, kv_cache_dtype="bf16"), trial(3, REPRODUCED, deep_gemm="0"))
+    elsewhere = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, causes=(), workarounds=(), trials=trials)
+    text = body("sglang", replace(MATERIAL, verdict=elsewhere))
+    assert "- Whatever was changed: it failed in 3 of 3 launches" in text
+
+
+def test_another_model_is_the_last_neighbour_to_compare_with() -> None:
+    case = replace(CASE, factors=(*CASE.factors, Factor("model", Mechanism.FLAG, "--model", ("a", "b"), "a")))
+    trials = (trial(1, REPRODUCED), trial(2, CLEAN, model="b"), trial(3, CLEAN, kv_cache_dtype="bf16"))
+    text = body("transformers", replace(MATERIAL, case=case, verdict=replace(ISOLATED, trials=trials)))
+    assert text.index("Trial 3 against trial 1") < text.index("Trial 2 against trial 1")
+    assert "The request is answered, as it is with `--kv-cache-dtype bf16` (trial 3)." in text
+
+
+def test_a_title_is_cut_between_words_and_the_whole_message_stands_below() -> None:
+    message = " ".join(f"word{letter * 5}" for letter in "abcdefghijklmnopqrst")
+    assert ISOLATED.failure is not None
+    failure = replace(ISOLATED.failure, message=message, exception="")
+    found = replace(MATERIAL, verdict=replace(ISOLATED, failure=failure), engine="sglang 0.5.9")
+    heading = title("flashinfer", found)
+    assert re.fullmatch(r"(word(\w)\2{4} )+word(\w)\3{4}… \(in decode, sglang 0.5.9\)", heading)
+    assert message in body("flashinfer", found)
 
 
 def test_an_environment_that_was_not_told_is_asked_for_by_the_project_s_own_command() -> None:
