@@ -24,6 +24,8 @@ LONGEST = 160
 """Characters of a message that a pattern holds."""
 TITLE = 100
 """Characters of a title; the whole message stands in the examples."""
+WAYS = 3
+"""Ways out that are told."""
 WORDS = 6
 """Of a message, in the name of a rule."""
 _CHANGING = re.compile(
@@ -173,7 +175,7 @@ def _written(traced: Traced, when: Mapping[str, Any], other: Sequence[str]) -> s
 
 
 def _fix(traced: Traced) -> dict[str, Any]:
-    others = [_with(_line(way)) for way in (traced.ways[1:] if traced.change else traced.ways)]
+    others = [_with(_line(way)) for way in traced.ways[bool(traced.change) : WAYS]]
     note = "; or ".join(others) if others else "" if traced.change else _line(traced.advice) or "not known yet"
     told = {"note": f"or {note}" if traced.change else note} if note else {}
     return {**({"set": dict(traced.change)} if traced.change else {}), **told}
