@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from ruleout.model import Component, Factor
 from ruleout.model.diagnosis import Suspect
@@ -81,9 +82,10 @@ def spoken_of(suspects: Iterable[Suspect], factor: Factor) -> float:
 
 
 def of_no_factor(suspects: Iterable[Suspect], factors: Sequence[Factor]) -> float:
-    """The probability of the suspects that speak of none of these factors: the cause may lie in what is not varied."""
+    """How likely one of the suspects is right that speak of none of these factors, each for itself."""
     real = [factor for factor in factors if not factor.proxy and len(factor.levels) > 1]
-    return sum(suspect.probability for suspect in suspects if not any(_speaks_of(suspect, factor) for factor in real))
+    beside = [suspect for suspect in suspects if not any(_speaks_of(suspect, factor) for factor in real)]
+    return 1 - prod(1 - suspect.probability for suspect in beside)
 
 
 def _speaks_of(suspect: Suspect, factor: Factor) -> bool:

@@ -70,10 +70,18 @@ def suspicion(
     return Suspicion(
         suspects,
         {name: round(p, DIGITS) for name, p in told.items()},
-        round(of_no_factor(suspects, case.factors), DIGITS),
+        round(of_no_factor(_seen(observed), case.factors), DIGITS),
         _advised(case, warned),
         chosen,
     )
+
+
+def _seen(observed: Sequence[Observation]) -> list[Suspect]:
+    """What processes, devices and traces told, as suspects of their own.
+
+    Only these may speak for a cause in no factor: logs name parts of the stack that no factor stands for as a rule.
+    """
+    return [Suspect(one.component, one.text, one.weight) for one in observed if one.component is not None]
 
 
 def diagnosis_of(log: Path, *, watched: bool = False) -> Diagnosis:

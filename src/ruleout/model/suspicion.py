@@ -25,7 +25,7 @@ class Suspicion:
     Attributes:
         suspects: best first.
         priors: by factor, the probability that it takes part; they add up to 1. Empty when the log favours none.
-        elsewhere: the probability of the suspects that speak of no factor.
+        elsewhere: how likely what was seen besides the log makes a cause in no factor.
         advised: levels that a line of the log offers as a way out.
         chosen: settings that the engine chose by itself, by name.
     """

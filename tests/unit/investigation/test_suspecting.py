@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,11 @@ def test_what_was_seen_of_a_hang_takes_its_share_from_what_the_log_makes_likely(
     assert after.suspects[0].evidence == (line,)
     told = {one.component: one.probability for one in after.suspects}
     assert told[Component.ALLREDUCE] >= 0.6
+    assert before.elsewhere == 0.0, "only what was seen besides the log speaks for elsewhere"
+    assert after.elsewhere == pytest.approx(0.6)
+    allreduce = Factor("reduce", Mechanism.FLAG, "--disable-custom-all-reduce", ("absent", "present"), "absent")
+    varied = replace(CASE, factors=(*CASE.factors, allreduce))
+    assert suspicion(varied, log, [seen, circumstance]).elsewhere == 0.0
     assert all(told[s.component] <= s.probability for s in before.suspects if s.component is not Component.ALLREDUCE)
     verdict = explained(CASE, Verdict(VerdictStatus.ELSEWHERE, 0.99, elsewhere=Elsewhere(0.99)), after)
     assert verdict.elsewhere.component is Component.ALLREDUCE
