@@ -38,7 +38,7 @@ def in_causes(verdict: Verdict, name: str) -> bool:
 def untried(case: Case, verdict: Verdict) -> Iterator[str]:
     """Levels of the causes' factors that no telling trial had: neither known to fail nor to be a way out."""
     telling = (OutcomeKind.REPRODUCED, OutcomeKind.CLEAN)
-    judged = [t for t in verdict.trials if t.outcome is not None and t.outcome.kind in telling and not t.without]
+    judged = [t for t in verdict.trials if t.outcome and t.outcome.kind in telling and not (t.without or t.instruments)]
     for varied in (f for f in case.factors if in_causes(verdict, f.name) and not f.ordered):
         seen = {t.configuration.get(varied.name, varied.baseline) for t in judged}
         seen |= {
@@ -59,7 +59,7 @@ def only_masked(case: Case, verdict: Verdict) -> set[str]:
     """Factors that were changed, but in no trial that tells."""
     changed = {True: set[str](), False: set[str]()}
     for trial in verdict.trials:
-        if trial.outcome is not None and not trial.outcome.hearsay and not trial.without:
+        if trial.outcome is not None and not (trial.outcome.hearsay or trial.without or trial.instruments):
             masked = trial.outcome.kind is OutcomeKind.OTHER
             changed[masked] |= set(trial.configuration.difference(case.baseline))
     return changed[True] - changed[False]
@@ -77,7 +77,9 @@ def constant(case: Case, verdict: Verdict) -> list[tuple[str, list[str]]]:
 
 def masks(verdict: Verdict) -> list[tuple[str, list[int]]]:
     """The failures that hid the target, each with its trials; the most frequent first."""
-    named = {t.id: failure(t.outcome.failure) for t in verdict.trials if t.outcome and t.outcome.failure}
+    judged = [(t.id, t.outcome) for t in verdict.trials if t.outcome is not None]
+    named = {number: failure(outcome.failure) for number, outcome in judged if outcome.failure}
+    named |= {number: outcome.reason for number, outcome in judged if outcome.by_person and not outcome.hearsay}
     found: dict[str, list[int]] = {}
     for one in verdict.masked:
         found.setdefault(named.get(one.trial, one.failure), []).append(one.trial)

@@ -95,13 +95,13 @@ class _Page:
             label = "Cause" if len(verdict.causes) == 1 else f"Cause {number}"
             sure = "" if verdict.status is VerdictStatus.ISOLATED else "Likeliest "
             yield f"- {(sure + label).capitalize()}: {text(words.cause(case, verdict, cause))}"
-        if verdict.status is VerdictStatus.ELSEWHERE:
-            yield f"- {text(verdict.elsewhere.claim.capitalize())}."
-        elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
-            yield f"- The evidence speaks for {text(verdict.elsewhere.told)}."
-        if not verdict.causes:
+        if not verdict.causes and verdict.status is not VerdictStatus.ELSEWHERE:
             for hypothesis in verdict.hypotheses[:1]:
                 yield f"- Likeliest: {text(hypothesis.claim)} ({words.percent(hypothesis.probability)})"
+        if verdict.status is VerdictStatus.ELSEWHERE:
+            yield f"- {text(verdict.elsewhere.claim[:1].upper() + verdict.elsewhere.claim[1:])}."
+        elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
+            yield f"- The evidence speaks for {text(verdict.elsewhere.told)}."
         yield from self._confirmed_by()
         if verdict.causes and verdict.manifest_rate < 0.95:
             rate = words.percent(verdict.manifest_rate)

@@ -171,3 +171,9 @@ def test_no_line_of_a_hypothesis_is_a_quotation_to_markdown() -> None:
     lines = section(findings(CASE, replace(ISOLATED, hypotheses=sure)), "Hypotheses over time")
     assert "- ruled out: elsewhere (> 99.9 %; trials 3, 5)" in lines
     assert not [line for line in lines if line.startswith("- >")]
+
+
+def test_names_in_what_lies_elsewhere_are_written_as_they_are() -> None:
+    elsewhere = Elsewhere(0.99, claim="the cause is in none of the factors; the log speaks for MLA on SM120")
+    verdict = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, elsewhere=elsewhere, causes=())
+    assert "- The cause is in none of the factors; the log speaks for MLA on SM120." in findings(CASE, verdict)

@@ -78,7 +78,13 @@ def test_levels_of_a_cause_that_no_telling_trial_had_are_named() -> None:
 def test_a_factor_that_was_only_changed_where_masked_is_told_once_and_apart() -> None:
     verdict = replace(
         ISOLATED,
-        trials=(trial(1, REPRODUCED), trial(2, MASKED, deep_gemm="0"), trial(3, CLEAN, kv_cache_dtype="bf16")),
+        trials=(
+            trial(1, REPRODUCED),
+            trial(2, MASKED, deep_gemm="0"),
+            trial(3, CLEAN, kv_cache_dtype="bf16"),
+            replace(trial(4, CLEAN, deep_gemm="0"), instruments=Configuration(CUDA_LAUNCH_BLOCKING="1")),
+            trial(5, replace(CLEAN, hearsay=True), deep_gemm="0"),
+        ),
         not_ruled_out=(NotRuledOut("deep_gemm", ("unset",), ("0",)),),
         never_varied=("deep_gemm", "the machine and its driver", "page_size=64 (the engine's choice)"),
     )
@@ -117,3 +123,9 @@ def test_a_failure_that_is_reported_late_is_said_to_be_until_it_was_watched() ->
     rows = told(replace(ISOLATED, trials=(*ISOLATED.trials, watched)))
     assert "Reported late" not in rows
     assert rows["Watched"] == "it fails in sampler.py:forward [trial 7]"
+
+
+def test_a_person_who_called_a_trial_masked_is_quoted() -> None:
+    said = replace(MASKED, by_person=True, failure=None, reason="marked other by a person, was clean: the GPU was gone")
+    rows = told(replace(ISOLATED, trials=(trial(2, said),), masked=(Masked(Configuration(), "", 2),)))
+    assert rows["Masked, says nothing"] == f"trial 2: {said.reason}"
