@@ -35,6 +35,9 @@ EMPTY = """() => [...document.querySelectorAll('svg')].filter(e =>
   e.getBoundingClientRect().width < 10 || !e.querySelector('path, rect, polyline')
 ).map(e => e.outerHTML.slice(0, 120))"""
 
+SCROLLED = """() => [...document.querySelectorAll('.matrix')].map(e => e.parentElement).filter(e =>
+  e.scrollWidth > e.clientWidth).map(e => `${e.scrollWidth} of ${e.clientWidth}`)"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -94,6 +97,7 @@ def test_every_page_fits_every_width_and_axe_finds_nothing(
             assert shown.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
             assert shown.evaluate(BEYOND) == [], (name, width)
             assert shown.evaluate(EMPTY) == [], (name, width)
+            assert shown.evaluate(SCROLLED) == [], (name, width)
             if width != WIDTHS[1]:
                 found = Axe().run(shown).response["violations"]
                 assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, width)
