@@ -1,160 +1,257 @@
-"""What a text says was changed: flags, variables, versions and settings by name, each with where it stands.
+"""What a text says was set: flags, variables, keys and versions with their levels, a whole command, or a switch in words.
 
-In code every word after a flag is its value. In a sentence only what looks like one is: `--enforce-eager makes no
-difference` gives no level.
+A setting counts for what stands around it: taken off (`without --x`), put back, or only compared with (`instead of --x`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ruleout.model import ABSENT, PRESENT, UNSET
-from ruleout.reading.notes.commands import command_of, options, split
-from ruleout.reading.notes.found import Change, Command, Found
-from ruleout.reading.notes.spoken import not_restated, spoken_changes
-from ruleout.reading.notes.values import bare, looks_like_value, value_after
-from ruleout.reading.notes.words import is_error
+from ruleout.reading.notes import words as w
+from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in
 
-_CODE = re.compile(r"`+([^`]+)`+|(?<![\w=~/-])[~=]([^\s~=](?:[^~=\n]*[^\s~=])?)[~=](?![\w=~])")
-_BEHIND_CODE = re.compile(r"\s*(?:=|(?:set )?to|:?)\s*`([^`\s-][^`\s]*)`|\s+(?:set )?to\s+([\w./]+\w)")
-"""A value that stands behind its flag in another piece of code, or as a word."""
-_STRUCK = re.compile(r"~~.*?~~")
-_VARIABLE = re.compile(
-    r"(?<![\w$/-])([A-Z][A-Z0-9]*_[A-Z0-9_]+|OMP|NCCL)\s?=\s?(\"[^\"]*\"|'[^']*'|[^\s,;`|)]*[^\s,;`|).:])"
+_FLAG = re.compile(r"(?<![\w/.\-<=])(?:\+\s?)?(?P<name>--[A-Za-z][\w.\-]*\w|-[A-Za-z][A-Za-z0-9]{0,5}(?:\.\w+)?(?![\w\-/]))")
+_VARIABLE = re.compile(r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|[a-z]{2,}(?==))=(?=[^\s=])")
+_KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
+_PACKAGE = re.compile(
+    rf"(?i)(?<![\w\-/.])(?P<name>{w.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
 )
-_SPOKEN_VARIABLE = re.compile(
-    r"(?<![\w$/-])([A-Z][A-Z0-9]*_[A-Z0-9_]{2,})`?\s+(?:(?:set )?to|is|at|:)\s+`?(\d[\w.]*|true|false|on|off"
-    r"|[A-Z]\w+)`?(?!\w)|"
-    r"\b(?:unset(?:ting)?|without)\s+`?([A-Z][A-Z0-9]*_[A-Z0-9_]{2,})\b"
+_BUILD = re.compile(r"(?<![\w\-/.])(?P<level>b\d{4})(?![\w\-])")
+_COMMIT = re.compile(r"^\W*(?P<level>(?=\w*\d)[0-9a-f]{7,12})(?=\W)")
+_SWITCH = re.compile(
+    rf"(?i)(?<![\w\-])(?:(?P<a>{w.FEATURES})\s+(?:is |was |were |switched |turned |all )*(?P<x>off|on|disabled|enabled)\b"
+    rf"|(?P<y>turn(?:ed|ing)? off|switch(?:ed|ing)? off|disabl(?:e|ed|ing)|without|no|turn(?:ed|ing)? on|enabl(?:e|ed|ing))\s+(?:the )?(?P<b>{w.FEATURES})(?![\w\-])"
+    rf"|turn(?:ed|ing)? (?P<c>{w.FEATURES}) (?P<z>off|on)\b)"
 )
-_FLAG = re.compile(r"(?<![\w/-])(--[A-Za-z][\w.-]*|-[a-zA-Z]{1,5}(?=[ =]\S))(?:(=)(\"[^\"]*\"|'[^']*'|[^\s,;`|)]+))?")
-_NAMED = re.compile(r"(?<![\w/$.-])([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)=(\"[^\"]*\"|'[^']*'|[^\s,;:|()`]+)")
-_WITHOUT = re.compile(
-    r"\b(?:without|w/o|ohne|minus|removed?|removing|drop(?:ped|ping)?|omit(?:ted|ting)?|leaving out|took (?:off|out)"
-    r"|no)\s*(?:the\s+|flag\s+)*[`~=]?\s*$",
-    re.I,
-)
-_REMOVED = re.compile(
-    r"^[`~=]?\s*(?:was |is |flag |got )*(?:removed|dropped|weggelassen|taken (?:off|out|away)|left out|omitted)\b", re.I
-)
-_AND = re.compile(r"^[`\s]*(?:,|and|&|/|\+|or|nor)+[`\s]*(?:and\s+)?$", re.I)
-_BASELINE = re.compile(
-    r"\b(?:baseline|unchanged|unmodified|vanilla|stock|control|nothing (?:is |was )?changed|no (?:extra "
-    r"|special )?(?:changes?|flags?|args|options)|none(?! of\b)"
-    r"|as (?:above|is|it was|before|usual|deployed|given|reported|in prod\w*)|without (?:any )?changes?"
-    r"|(?:the )?(?:usual"
-    r"|prod\w*) (?:command|config|setup|flags)(?: line)?|(?:the )?original(?: command| config\w*| setup)?"
-    r"|default(?:s| \w+)?|plain|out of the box|just the command|wie oben|unverändert)\b"
-    r"|^\s*(?:[-–—]|\"\"|'')\s*$|^\s*\(none\)|^\s*nothing\s*(?:$|[:,;→|–—-])|^\s*base\b",
-    re.IGNORECASE,
-)
-_OTHERWISE = re.compile(r"\W*\b(?:but|with|without|w/o|plus|minus|except|using)\s+\w", re.I)
-"""What follows a baseline that was changed after all, in words that are not understood: `base with half the load`."""
-_SAID_OF = re.compile(r"\s+(?:->|=>|→|⇒|➜)|\s[:;]\s")
-"""What stands between a command and what became of it."""
-_DESCRIBED = re.compile(r"\s*\([^)]*-")
+_TO = re.compile(r"`?\s*(?:=|to|->|→|:|down to|up to|at|is|set to)\s*`?(?=[\w\-.{'\"])")
+_QUOTED = re.compile(r"\"(?![{\[\s])[^\"\n]{3,300}\"")
+_MESSAGE = re.compile(r"`[^`]*(?:\b\w*(?:Error|Exception)\b|\bplease\b|\bnot \b|error:|failed)[^`]*`")
+_BOOLEAN = re.compile(r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$|--mlock$|--async-scheduling$|--\S+-embeddings?$")
+_WANTS = re.compile(r"--(?:no|disable)[-_]")
 
 
-def changes_in(text: str, *, words: bool = True) -> Found:
-    """All that a text says of settings.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, its level and where it stands."""
 
-    Args:
-        words: versions and switches that are only spoken of (`CUDA graphs off`) count as well.
-    """
-    text = _STRUCK.sub(lambda found: " " * len(found[0]), text)
-    text = _CODE.sub(lambda found: " " * len(found[0]) if is_error(found[1] or found[2]) else found[0], text)
-    commands = tuple(_commands(text))
-    rest = _blanked(text, commands)
-    changes = list(_flags_and_variables(rest))
-    rest = _blanked(rest, changes)
-    named = [Change(f.start(), f.end(), f[1], bare(f[2]), sure=False) for f in _NAMED.finditer(_plain(rest))]
-    changes += named
-    rest = _blanked(_plain(rest), named)
-    if words:
-        changes += not_restated(text, changes, list(spoken_changes(rest)))
-    changes.sort(key=lambda change: change.begin)
-    base = _BASELINE.search(text)
-    if base and changes and _DESCRIBED.match(text, base.end()):
-        changes = []  # "as in production (--tp 16 …)": they say what the baseline is
-    if changes or commands or (base and _OTHERWISE.match(text, base.end())):
-        base = None
-    begin, end = base.span() if base else (-1, -1)
-    return Found(tuple(changes), commands, begin, end)
+    name: str
+    level: str
+    begin: int
+    end: int
 
 
-def _commands(text: str) -> Iterator[Command]:
-    quoted = [(found.start(), found.end(), found[1] or found[2]) for found in _CODE.finditer(text)]
-    for begin, end, inside in quoted:
-        if argv := command_of(inside):
-            yield Command(begin, end, argv)
-    if not quoted and " -" in text:
-        end = len(_SAID_OF.split(text, 1)[0])
-        if argv := command_of(text[:end]):
-            yield Command(0, end, argv)
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a text set: `words` where only words tell it. `spans` are all places that name a setting, also of others."""
+
+    settings: tuple[Setting, ...] = ()
+    command: Command | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    words: bool = False
+    compared: bool = False
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.settings) or self.command is not None
 
 
-def _flags_and_variables(text: str) -> Iterator[Change]:
-    spans = []
-    for found in _CODE.finditer(text):
-        inside = found[1] or found[2]
-        if re.match(r"\s*(?:export\s+|env\s+)?(?:--?[A-Za-z]|[A-Z][A-Z0-9_]*=)", inside):
-            spans.append(found.span())
-            yield from _in_code(text, found, inside)
-    text = _blanked(text, [Change(a, b, "", "") for a, b in spans])
-    variables = [Change(f.start(), f.end(), f[1], bare(f[2])) for f in _VARIABLE.finditer(text)]
-    for found in _SPOKEN_VARIABLE.finditer(text):
-        name = found[1] or found[3]
-        variables.append(Change(found.start(), found.end(), name, found[2] if found[1] else UNSET))
-    yield from variables
-    removed = 0
-    for found in _FLAG.finditer(_blanked(text, variables)):
-        name, end = found[1].rstrip(".-"), found.end()
-        level = bare(found[3]) if found[2] else PRESENT
-        if _is_removed(text, found.start(), end, removed):
-            level, removed = ABSENT, end
-        elif level == PRESENT and (value := value_after(text, end)):
-            level, end = bare(value[0]), value[1]
-        if name.startswith("--") or level not in (PRESENT, ABSENT):
-            yield Change(found.start(), end, name, level)
+def _blank(text: str, pattern: re.Pattern[str]) -> str:
+    return pattern.sub(lambda m: " " * len(m[0]), text)
 
 
-def _in_code(text: str, code: re.Match[str], inside: str) -> Iterator[Change]:
-    begin, end = code.span()
-    words = split(inside.removeprefix("export ").removeprefix("env "))
-    given = [(name, value) for name, value in options(words) if name != "(rest)"]
-    if _is_removed(text, begin, end, 0) or _listed_after_removed(text, begin):
-        given = [(name, ABSENT if name.startswith("-") else UNSET) for name, _ in given]
-    elif len(given) == 1 and given[0][1] == PRESENT:
-        behind = _BEHIND_CODE.match(text, end)
-        if behind is not None and not command_of(behind[1] or ""):
-            given, end = [(given[0][0], behind[1] or behind[2])], behind.end()
-        elif (value := value_after(text, end)) is not None and looks_like_value(value[0]):
-            given, end = [(given[0][0], bare(value[0]))], value[1]
-    for name, level in given:
-        yield Change(begin, end, name, level)
+def _braces(text: str, begin: int) -> int:
+    depth = 0
+    for at in range(begin, min(len(text), begin + 600)):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    return begin
 
 
-def _is_removed(text: str, begin: int, end: int, removed: int) -> bool:
-    """Whether the flag there is said to have been taken off: before it, after it, or with the one before it."""
-    if re.fullmatch(r"\s*[-−–]\s+[`~=]?", text[:begin]):
-        return True  # `f) - --flag`: taken off, beside others that are put on with `+`
-    if _WITHOUT.search(text[max(0, begin - 40) : begin]) or _REMOVED.match(text[end : end + 40]):
+def value_at(text: str, begin: int, code: bool) -> tuple[str, int]:
+    """The value that begins there and where it ends; nothing where no value stands there."""
+    if begin >= len(text):
+        return "", begin
+    if text[begin] in "'\"":
+        end = text.find(text[begin], begin + 1)
+        if begin < end < begin + 600:
+            return text[begin + 1 : end], end + 1
+        return "", begin
+    if text[begin] in "{[":
+        end = _braces(text, begin)
+        return text[begin:end], end
+    found = re.compile(r"[^\s`→➜]+").match(text, begin)
+    if found is None:
+        return "", begin
+    word = found[0]
+    if "(" not in word:
+        word = word.rstrip(")")
+    stripped = word.rstrip(".,;:!?*|\"'" if not code else ",;")
+    return stripped, begin + len(stripped)
+
+
+def _is_level(value: str, rest: str, name: str, code: bool, known: Mapping[str, str]) -> bool:
+    """Whether a word after a flag is its level, in prose."""
+    if not value or (value.startswith("-") and not re.fullmatch(r"-\d+(?:\.\d+)?", value)):
+        return False
+    if _BOOLEAN.match(name) and known.get(name, PRESENT) == PRESENT:
+        return value.lower() in ("true", "false") or (value[0] in "{[") or (code and value.lower() in ("on", "off"))
+    if re.match(rf"\s?{w.UNITS}", rest) and value[0] in "-0123456789" and not code:
+        return False
+    if value in ("+", "&", "=", "/", "x", "X", "->", "=>", "and", "with", "|", "==", "~", "(", "-"):
+        return False
+    if value[0] in "({<[\u2192" and value[0] not in "{[":
+        return False
+    lower = value.lower()
+    if code:
         return True
-    return bool(removed) and _AND.match(text[removed:begin]) is not None
+    if lower in w.LEVELS:
+        return True
+    if lower in w.STOP_WORDS or not re.search(r"\w", value):
+        return False
+    if re.search(r"[\d_/.]", value[1:] or value) or value.isdigit():
+        return True
+    return not re.match(r"[a-z]+ing$|[a-z]+ed$", lower)
 
 
-def _listed_after_removed(text: str, begin: int) -> bool:
-    """`without `--a` and `--b``: the second is taken off as well."""
-    return re.search(r"\b(?:without|w/o|minus)\s+(?:`[^`]*`\s*(?:,|and|&|/|or)*\s*)+`?$", text[:begin]) is not None
+def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
+    found: list[Setting] = []
+    for one in _FLAG.finditer(text):
+        if found and one.start("name") < found[-1].end:
+            continue
+        name = one["name"]
+        code = text.count("`", 0, one.start()) % 2 == 1
+        short = not name.startswith("--")
+        if short and not code and name not in known and re.match(r"-[a-z]{4,}$", name) and name not in ("-nkvo", "-cmoe"):
+            continue
+        end = one.end()
+        level = PRESENT
+        after = re.compile(r"=|\s+").match(text, end)
+        to = _TO.match(text, end)
+        if after and after[0] == "=":
+            level, end = value_at(text, after.end(), code)
+        elif after and after[0].count(" ") < 2:
+            value, stop = value_at(text, after.end(), code)
+            if _is_level(value, text[stop : stop + 12], name, code, known):
+                level, end = value, stop
+            elif to and not _BOOLEAN.match(name):
+                value, stop = value_at(text, to.end(), True)
+                value = value.rstrip(".:!")
+                if value and (re.match(r"-?\d", value) or value.lower() in w.LEVELS or text[to.end() - 1] == "`"):
+                    level, end = value, stop
+        elif to and text[end : end + 1] == "`" and not _BOOLEAN.match(name):
+            inside = text[to.end() - 1] == "`"
+            value, stop = value_at(text, to.end(), inside)
+            value = value.rstrip(".:!")
+            plain = re.match(r"`\s*(?:=|to|->|→|down to|up to|at)\s", text[end:]) is not None
+            if plain and (inside or re.match(r"-?\d", value) or value.lower() in w.LEVELS):
+                level, end = value, stop
+        if short and level == PRESENT and not code and name not in known and len(name) < 3 and name[1] in "aisAI":
+            continue
+        found.append(Setting(name, level or PRESENT, one.start("name"), end))
+    return found
 
 
-def _plain(text: str) -> str:
-    """The text with the marks of code blanked out, one for one."""
-    return text.replace("`", " ")
+def _read_variables(text: str, taken: list[Setting]) -> list[Setting]:
+    found: list[Setting] = []
+    for one in _VARIABLE.finditer(text):
+        if any(s.begin <= one.start() < s.end for s in (*taken, *found)):
+            continue
+        code = text.count("`", 0, one.start()) % 2 == 1
+        value, end = value_at(text, one.end(), code)
+        value = value if code else value.rstrip(".:")
+        if value and len(one["name"]) > 1:
+            found.append(Setting(one["name"], value, one.start(), end))
+    for one in _KEY.finditer(text):
+        if not any(s.begin <= one.start() < s.end for s in (*taken, *found)):
+            found.append(Setting(one["name"], one["level"], one.start("name"), one.end()))
+    return found
 
 
-def _blanked(text: str, parts: Sequence[Change | Command]) -> str:
-    for part in parts:
-        text = text[: part.begin] + " " * (part.end - part.begin) + text[part.end :]
-    return text
+def _read_packages(text: str, taken: list[Setting]) -> list[Setting]:
+    found: list[Setting] = []
+    for one in _PACKAGE.finditer(text):
+        name = one["name"].lower()
+        if any(s.begin <= one.start() < s.end for s in taken):
+            continue
+        level = one["level"].rstrip(".-+")
+        if one["level"].isdigit() and not name.startswith("commit"):
+            continue
+        found.append(Setting(name, level, one.start(), one.end()))
+    if not found and not taken and (one := _COMMIT.search(text)):
+        found.append(Setting("commit", one["level"], one.start("level"), one.end()))
+    return found
+
+
+def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
+    """The settings for what stands around them; and whether others were only compared with."""
+    kept: list[Setting] = []
+    compared = False
+    gone_until = -1
+    for n, one in enumerate(read):
+        before = text[max(0, one.begin - 40) : one.begin]
+        following = text[one.end : one.end + 40]
+        chained = gone_until >= 0 and re.fullmatch(r"[`'\")]*\s*(?:,|and|and the|or|/|&|\+|und|,\s*and)?\s*[`'\"(]*", text[gone_until : one.begin])
+        dashed = one.name.startswith("-")
+        if w.ALTERNATIVE.search(before) and not (re.search(r"(?i)back\W*(?:to )?$", before) and not dashed):
+            compared = True
+        elif dashed and (w.RESTORED.match(following) or re.search(r"(?i)\b(?:again|back in|back on)[`\s]*$", before)):
+            compared = True
+        elif w.REMOVAL.search(before) and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before) or (
+            re.search(r"(?i)\bno[ `]*$", before) and (dashed or one.name.isupper())
+        ) or (chained and dashed):
+            if not (re.match(r"[\s(]*[-\u2013]\s*$", before[-3:]) and one.begin < 4 and n == 0 and not re.match(r"\s*[-\u2013] ", text)):
+                kept.append(Setting(one.name, ABSENT, one.begin, one.end))
+                gone_until = one.end
+                continue
+        elif dashed and w.REMOVED.match(following) and one.level in (PRESENT, "off"):
+            kept.append(Setting(one.name, ABSENT, one.begin, one.end))
+            gone_until = one.end
+            continue
+        else:
+            kept.append(one)
+        gone_until = -1
+    return kept, compared
+
+
+def changes_in(text: str, known: Mapping[str, str] | None = None) -> Found:
+    """What a text says was set, in its order. `known` are the settings of the command as deployed."""
+    known = known or {}
+    command = command_in(text)
+    if command is not None:
+        return Found((), command, ((command.begin, command.end),))
+    masked = _blank(_blank(text, _QUOTED), _MESSAGE)
+    read = _read_flags(masked, known)
+    read += _read_variables(masked, read)
+    read += _read_packages(masked, read)
+    read.sort(key=lambda s: s.begin)
+    spans = tuple((s.begin, s.end) for s in read)
+    kept, compared = _weighed(masked, read)
+    hard = [s for s in kept if s.name not in w.MINOR_PACKAGES or s.name in ("release", "wheel")]
+    if kept or read:
+        return Found(tuple(hard or kept), None, spans, compared=compared)
+    return _in_words(masked, known)
+
+
+def _in_words(text: str, known: Mapping[str, str]) -> Found:
+    """Switches of features in words, or a flag of the command by the words of its name."""
+    found: list[Setting] = []
+    for one in _SWITCH.finditer(text):
+        feature = one["a"] or one["b"] or one["c"]
+        told = (one["x"] or one["z"] or one["y"]).lower()
+        level = "on" if re.search(r"\bon|enabl", told) else "off"
+        name = re.sub(r"[\s\-.]+", "_", feature.lower())
+        name = {"cuda_graph": "cuda_graphs"}.get(name, name)
+        if not re.match(r"\s*(?:again|back)", text[one.end() :]):
+            found.append(Setting(name, level, one.start(), one.end()))
+    for name, level in known.items():
+        if found or not name.startswith("-") or level == PRESENT:
+            continue
+        spelled = re.escape(name.lstrip("-")).replace(r"\-", "[ _-]").replace("_", "[ _-]")
+        given = re.search(rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>\d[\w.]*|{'|'.join(sorted(map(re.escape, w.LEVELS)))})(?![\w\-])", text)
+        if given:
+            found.append(Setting(name, given["level"], given.start(), given.end()))
+    spans = tuple((s.begin, s.end) for s in found)
+    return Found(tuple(found), None, spans, words=True)

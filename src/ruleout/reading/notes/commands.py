@@ -1,85 +1,99 @@
-"""A whole command in notes, and what another one has other than it."""
+"""A server's command in a text, and what one changes against another."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from ruleout.model import ABSENT, PRESENT, UNSET, arguments
+from ruleout.reading.notes.words import PROGRAM
 
-_PROGRAM = re.compile(
-    r"(?:^|[\s/])(?:python[\d.]*\s+-m\s+(?:vllm|sglang|lmdeploy|tensorrt_llm|torch\.distributed)\S*|(?:vllm|sglang"
-    r"|lmdeploy)\s+serve\b"
-    r"|transformers\s+(?:serve|chat)\b|trtllm-\w+\s|llama-(?:server|cli|bench)\s|torchrun\s|accelerate\s+launch\s"
-    r"|docker\s+run\s"
-    r"|mpirun\s|srun\s|python[\d.]*\s+(?:-\w+\s+)*\S+\.py\b|launch_server\b)"
-)
-"""What a command that starts an engine has in it."""
-_START = re.compile(r"^\s*(?:\(\w[\w.-]*\)\s*)?(?:[$#%❯>]\s+|\w[\w.-]*@[\w.-]+[^$#]*[$#]\s+)?")
+ABSENT, PRESENT = "absent", "present"
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_ENV_BEFORE = re.compile(r"(?:(?<=\s)|(?<=[`^$])|^)(?:env )?((?:[A-Z_][A-Za-z0-9_]*=\S*\s+)+)$")
+_ENDS = re.compile(r"`|\s(?:=>|->|→|⇒|➜|#|\||&&|2>|>|&)(?:\s|$)|\s{2,}(?=[A-Z(]{2})|\s+\.{3,}\s")
+_WHERE = frozenset({"--port", "--host"})
 
 
-def command_of(text: str) -> tuple[str, ...]:
-    """The words of a text that is a command which starts an engine; none for any other text."""
-    text = _START.sub("", arguments.uncommented(text)).strip()
-    if not _PROGRAM.search(f" {text}") or len(text) > 8000:
-        return ()
-    words = split(text)
-    begin = next((i for i, word in enumerate(words) if not re.fullmatch(r"export|env|exec|nohup|time|sudo", word)), 0)
-    words = words[begin:]
-    return tuple(words) if words and re.match(r"[A-Za-z./~][\w./~=:-]*$", words[0]) else ()
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its flags and variables with their levels, and the words as typed."""
+
+    words: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    begin: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        return shlex.join(self.words)
+
+    def difference(self, other: Command) -> dict[str, str]:
+        """What this one has otherwise."""
+        mine, theirs = self.settings, other.settings
+        changed = {n: level for n, level in mine.items() if theirs.get(n) != level}
+        gone = {n: ABSENT for n in theirs if n not in mine and n != "model"}
+        return {n: level for n, level in {**changed, **gone}.items() if n not in _WHERE}
 
 
-def settings(argv: Sequence[str]) -> dict[str, str]:
-    """The flags and variables of a command, by name; values of one flag that stand in a row are joined."""
-    found: dict[str, str] = {}
-    words = list(argv)
-    while words and re.match(r"[A-Za-z_]\w*=", words[0]):
-        name, _, value = words.pop(0).partition("=")
-        found[name] = value
-    program = arguments.program_ends(words)
-    found["(program)"] = " ".join(words[:program])
-    for name, value in options(words[program:]):
-        found[name] = value
-    return found
+def is_value(word: str) -> bool:
+    """Whether a word can be the value of the flag before it."""
+    return not word.startswith("-") or re.fullmatch(r"-\d+(?:\.\d+)?", word) is not None
 
 
-def difference(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    """What one command has other than another. An ellipsis stands for the rest of the command."""
-    changed = {name: level for name, level in after.items() if before.get(name) != level and name != "(program)"}
-    whole = "..." not in after and "…" not in after.get("(rest)", "") and "..." not in after.get("(rest)", "")
-    if whole:
-        gone = (name for name in before if name not in after and name != "(program)")
-        changed |= {name: ABSENT if name.startswith("-") else UNSET for name in gone if not name.startswith("(")}
-    rest = changed.pop("(rest)", None)
-    if rest is not None and whole:
-        changed["model"] = rest
-    return changed
-
-
-def split(text: str) -> list[str]:
-    """The words of a command, as a shell splits them where it can."""
+def command_in(text: str, exported: Mapping[str, str] | None = None) -> Command | None:
+    """The first command in the text that starts a server, with what was exported before it."""
+    found = PROGRAM.search(text)
+    if found is None:
+        return None
+    before = _ENV_BEFORE.search(text[: found.start()])
+    begin = before.start(1) if before else found.start()
+    ends = _ENDS.search(text, found.end())
+    end = ends.start() if ends else len(text)
     try:
-        return shlex.split(text)
+        words = shlex.split(text[begin:end])
     except ValueError:
-        return text.split()
+        words = text[begin:end].split()
+    settings: dict[str, str] = dict(exported or {})
+    program = False
+    flag = ""
+    started = PROGRAM.search(text, begin)
+    bare = len((started[0] if started else "").split())
+    positional = 0
+    for word in words:
+        variable = _VARIABLE.fullmatch(word)
+        if not program and variable:
+            settings[variable[1]] = variable[2]
+            continue
+        if not program:
+            program = True
+        if bare > 0:
+            bare -= 1
+            continue
+        if not is_value(word):
+            flag, given, value = word.partition("=")
+            settings[flag] = value if given else PRESENT
+        elif flag and settings[flag] == PRESENT:
+            settings[flag] = word
+        elif flag and "=" in word:
+            settings[flag] += f" {word}"
+        elif positional == 0:
+            settings["model"], positional = word, 1
+        elif positional:
+            break
+    if len(words) <= len((started[0] if started else "").split()):
+        return None
+    return Command(tuple(words), settings, begin, end)
 
 
-def options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Flags with their values, and what is neither as `(rest)`."""
-    rest = [word.rstrip(",;") for word in words]
-    loose: list[str] = []
-    while rest:
-        word = rest.pop(0)
-        if re.match(r"--?[A-Za-z]", word):
-            name, equals, value = word.partition("=")
-            values = [value] if equals else []
-            while not equals and rest and arguments.is_value(rest[0]) and not re.match(r"[A-Z_]+=", rest[0]):
-                values.append(rest.pop(0))
-            yield name, " ".join(values) if values else PRESENT
-        elif re.match(r"[A-Z][A-Z0-9_]*=", word):
-            yield tuple(word.split("=", 1))  # type: ignore[misc]
-        else:
-            loose.append(word)
-    if loose:
-        yield "(rest)", " ".join(loose)
+def flags_of(words: Iterable[str]) -> dict[str, str]:
+    """The flags in some words, as of a command whose program is not told."""
+    settings: dict[str, str] = {}
+    flag = ""
+    for word in words:
+        if not is_value(word):
+            flag, given, value = word.partition("=")
+            settings[flag] = value if given else PRESENT
+        elif flag and settings[flag] == PRESENT:
+            settings[flag] = word
+    return settings

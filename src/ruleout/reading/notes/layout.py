@@ -1,331 +1,340 @@
-"""How notes are laid out: headings, tables, lists, code, paragraphs; in Markdown, org-mode, wikis, chats or neither.
+"""Lines of notes as a tree: sections with what stands under them, items, paragraphs, code and tables.
 
-Each block keeps the numbers of its lines. Nothing is refused: what is no known block is a paragraph.
+No markup is required: a line that begins with a time is a message, columns may be drawn by blanks alone, and a short line
+before a list is its title. Where a line of a paragraph ends before it was full, its writer meant the line.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-Line = tuple[int, str]
-"""A line with its number."""
+from ruleout.reading.notes import words as w
+from ruleout.reading.notes.grids import Grid, grid_at
+from ruleout.reading.notes.text import Text, cleaned
+
+FULL = 60
+"""Shorter lines are not wrapped ones."""
+DEEPEST = 40
+_FENCE = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\b[^}]*\}|#\+begin_\w+)", re.IGNORECASE)
+_FENCE_END = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\}|#\+end_\w+)", re.IGNORECASE)
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$|h([1-6])\.\s+(.*)$")
+_ORG = re.compile(r"(\*{1,6})\s+(.*?)(?:\s+:[\w:]+:)?\s*$")
+_ORG_TAG = re.compile(r"\s+:(\w[\w:]*):\s*$")
+_UNDERLINE = re.compile(r"\s*(?:={4,}|-{4,}|~{4,})\s*$")
+_BOLD = re.compile(r"\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__)(?P<rest>.{0,60})$")
+_ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>[ xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$")
+_MINUS = re.compile(r"\s*[-+]\s+-{1,2}[A-Za-z]")
+_TIME = re.compile(
+    r"(?P<box>\[?)(?P<time>(?:\d{4}-\d\d-\d\d|\d\d?[-./]\d\d?\.?)?[ T]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?|\d{4}-\d\d-\d\d)(?(box)\]?)(?:\s*(?:UTC|h|Uhr)\b)?:?\s*[-–|]?\s+(?=\S)"
+)
+_DAY = re.compile(
+    r"(?i)\W*(?:(?:mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag)\w*|day|tag)\b[,.]?\s*(?:\d{1,2}\b)?(?:\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*)?\s*(?:\d{1,4})?[\s:.*]*$"
+)
+_SPEAKS = re.compile(r"(?:<(?P<a>[\w.\- ]{1,24})>|(?P<b>[\w.\-]{2,20}):)\s+(?=\S)")
+_MESSAGE = re.compile(r"\W{0,4}(?P<who>[\w.'\- ]{1,30}?)\W{0,3}(?:\s{1,4}(?:\[?\d{1,2}:\d\d(?: ?[AP]M)?\]?)\s*$|\s+(?:commented|replied|opened this issue)\b.{0,30}$)")
+_MAIL = re.compile(r"(?:From|To|Cc|Date|Reply-To|Message-ID|Subject|Betreff|Von|An): ")
+_LOG = re.compile(
+    r"\s*(?:\([\w ]+pid=\d+\)|(?:INFO|WARNING|ERROR|DEBUG)\b.{0,30}\d\d:\d\d|\[\d{4}-\d\d-\d\d[^\]]{0,30}\](?= server_args|.*\bTP\d)|\[\d{4}-[^\]]*TP\d+\]|File \"|Traceback |\s+(?:raise|return|self)\b|\[rank\d+\])"
+)
+_STRUCK = re.compile(r"~~.*?~~")
+_STAMP = re.compile(r"^\s*(?:CLOSED|SCHEDULED|DEADLINE):|^#\+(?!begin|end|title)|^:\w+:", re.IGNORECASE)
+_RECORD = re.compile(r"(?P<indent>\s*)(?:[-*]\s+)?(?P<key>[A-Za-z][\w /.]{0,24}?)\s*:\s+(?P<value>\S.*)$")
 
 
-@dataclass
-class Heading:
-    """A heading; the lower its level, the more it holds. Lines in bold and `Tried:` are headings of the last level."""
+@dataclass(slots=True)
+class Node:
+    """A part of notes: `texts` are its own lines as they were meant, `kids` what stands under it."""
 
-    line: int
-    level: int
-    text: str
-
-
-@dataclass
-class Table:
-    """Rows of cells; the first one is the header."""
-
-    rows: list[tuple[int, list[str]]]
-
-
-@dataclass
-class Item:
-    """An item of a list, or of a diary (`dated`). `done`: what its box says, None where it has none."""
-
-    line: int
-    indent: int
-    label: str
-    lines: list[Line]
-    done: bool | None = None
-    dated: bool = False
-    children: list[Item] = field(default_factory=list)
-    code: list[Line] = field(default_factory=list)
+    kind: str
+    texts: list[Text] = field(default_factory=list)
+    depth: int = 0
+    kids: list[Node] = field(default_factory=list)
+    box: str | None = None
+    label: str = ""
+    who: str = ""
+    grid: Grid | None = None
 
     @property
-    def text(self) -> str:
-        """Its own words."""
-        return " ".join(text.strip() for _, text in self.lines)
+    def line(self) -> int:
+        return self.texts[0].line() if self.texts else 0
+
+    @property
+    def text(self) -> Text:
+        return Text.joined(self.texts)
 
 
-@dataclass
-class Code:
-    """Lines that are quoted."""
-
-    lines: list[Line]
-
-
-@dataclass
-class Paragraph:
-    """Lines that belong together."""
-
-    lines: list[Line]
-
-
-@dataclass
-class Break:
-    """A rule, or whoever speaks next: what came before is over."""
-
-    line: int
+def wrapped(lines: Sequence[Text]) -> list[Text]:
+    """Lines as they were meant: one goes on in the next where that one's first word had no room on it."""
+    if not lines:
+        return []
+    width = max(len(line.text) for line in lines)
+    groups: list[list[Text]] = [[lines[0]]]
+    for before, line in zip(lines, lines[1:], strict=False):
+        first = line.text.split(maxsplit=1)[0] if line.text else ""
+        room = len(before.text) + 1 + len(first) <= width
+        if (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(before.text) < FULL:
+            groups.append([line])
+        else:
+            groups[-1].append(line)
+    return [Text.joined(group) for group in groups]
 
 
-Block = Heading | Table | Item | Code | Paragraph | Break
+class Layout:
+    """Reads lines into nodes, and those into a tree."""
 
-LAST_LEVEL = 9
-_FENCE = re.compile(r"^\s*(?:(```+|~~~+)|#\+begin_(\w+)|\{(code|noformat)(?::[^}]*)?\}\s*$)", re.I)
-_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$|^h([1-6])\.\s+(.*)$|^(={1,6})\s+(\S.*?)\s*=*$")
-_ORG = re.compile(r"^(\*+)\s+(?:DONE\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+:[\w:]+:)?$")
-_IS_ORG = re.compile(r"(?m)^(?:#\+\w+|\*\* |:PROPERTIES:)")
-_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+\S*\s*)?[$❯]\s+\S")
-_UNDERLINE = re.compile(r"^\s*(?:={3,}|-{3,}|~{3,}|\^{3,})\s*$")
-_RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:- ){3,}-?)\s*$")
-_BOLD = re.compile(r"^\s*(?:\*\*|__|\*)([^*_|]{2,80}?):?(?:\*\*|__|\*):?\s*$")
-_TOPIC = re.compile(r"^\s*([A-Z][^|:`]{1,48}):?\s*$")
-_BULLET = re.compile(r"^(\s*)(?:[-*+•◦‣▪–]|o(?= {2}))\s+(?:\[(?P<box>[ xX✓✔~\-/])\]\s+)?(?P<text>\S.*)$")
-_NUMBER = re.compile(
-    r"^(\s*)\(?(?P<label>\d{1,3}|[A-Za-z])[.):]\)?\s+(?:\[(?P<box>[ xX✓✔~\-/])\]\s+)?(?P<text>\S.*)$"
-    r"|^(\s*)#(?P<hash>\d{1,3})[:.)]?\s+(?P<more>\S.*)$"
-)
-_NAMED = re.compile(
-    r"^(\s*)(?:\*\*|__)?(?P<label>(?:run|trial|test|try|attempt|exp(?:eriment)?|case|step|iter(?:ation)?|config|cfg"
-    r"|t|v)\s*[#-]?\s*(?:\d{1,3}|[A-Z]))(?:\*\*|__)?(?:\s*(?:[:.)|—–=]|->|→)|\s+-(?=\s)|\s{2,})\s*(?P<text>\S.*)$",
-    re.I,
-)
-_CLOCK = re.compile(
-    r"^(\s*)[\[(<]?(?:(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|(?:mon|tue|wed|thu|fri|sat|sun)\w*"
-    r"|[A-Z][a-z]{2} \d{1,2}),?[ T]*)?\d{1,2}[:h]\d\d(?::\d\d)?(?:[.,]\d+)?\s*(?:[AaPp][Mm])?(?:\s*(?:UTC|CET|CEST|Z"
-    r"|PST|PDT|EST|EDT))?[\])>]?\s*(?:[-–—:|]\s+)?(?P<text>\S.*)$|"
-    r"^(\s*)[\[(]?\d{4}-\d\d-\d\d[\])]?\s*(?:[-–—:|]\s+)?(?P<dated>\S.*)$"
-)
-_WHO = re.compile(r"^<?@?[\w.-]{2,24}>?(?::|>)\s+|^<@?[\w.-]{2,24}>\s+")
-_SPEAKER = re.compile(
-    r"^\s*(?:@?[\w.\-]+(?: [\w.\-]+){0,3}|\*\*[^*]+\*\*)\s+(?:APP\s+)?[\[(]?(?:(?:today|yesterday|\w{3,9}day"
-    r"|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\w{3} \d{1,2}(?:st|nd|rd"
-    r"|th)?)(?: at)?,?\s+)?\d{1,2}:\d\d(?:\s*[AaPp][Mm])?[\])]?\s*$"
-    r"|^\s*[\w.\-]+ commented (?:on )?.{0,40}$"
-)
-_DIVIDER = re.compile(r"^[\s|:+=-]*-{2,}[\s|:+=-]*$")
-_GAP = re.compile(r"\s{2,}|\t+")
-
-
-def blocks(lines: Sequence[str]) -> list[Block]:
-    """The blocks of a text, in their order; items hold what is indented below them."""
-    return list(_Layout(lines).blocks())
-
-
-class _Layout:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.org = bool(_IS_ORG.search("\n".join(lines[:400])))
-        self.at = 0
-        self.open: list[Item] = []
-        self.blank = True
+        self.org = any(line.lower().startswith("#+") for line in lines[:40])
+        self.nodes: list[Node] = []
+        spoken = Counter[str]()
+        for line in lines:
+            timed = _TIME.match(line.strip())
+            rest = line.strip()[timed.end() :] if timed else line.strip()
+            if said := _SPEAKS.match(rest):
+                spoken[said["a"] or (said["b"] if timed else "")] += 1
+        spoken.pop("", None)
+        self.speakers = {who for who in spoken} if sum(spoken.values()) >= 4 and max(spoken.values()) >= 2 else set()
+        self.who = ""
 
-    def blocks(self) -> Iterator[Block]:
-        if self.lines and self.lines[0].startswith("#!"):
-            yield Code(list(enumerate(self.lines, 1)))  # a script: no comment of it is a heading
-            return
-        while self.at < len(self.lines):
-            text, number = self.lines[self.at], self.at + 1
-            if not text.strip():
-                self.at += 1
-                self.blank = True
-                continue
-            block = self._block(text, number)
-            self.blank = False
-            if block is not None:
-                if not isinstance(block, Item):
-                    self.open = []
-                yield block
+    def tree(self) -> Node:
+        """The notes as one node."""
+        self._read(0, len(self.lines))
+        return nested(self.nodes)
 
-    def _block(self, text: str, number: int) -> Block | None:
-        if fence := _FENCE.match(text):
-            return self._code(fence, text)
-        if _PROMPT.match(text):
-            return self._session()
-        if table := self._table():
-            return table
-        if heading := self._heading(text, number):
+    def _read(self, at: int, end: int) -> None:
+        while at < end:
+            at = max(at + 1, self._step(at, end))
+
+    def _step(self, at: int, end: int) -> int:
+        raw = self.lines[at]
+        line = cleaned(raw)
+        if not line.strip() or _STAMP.match(line) or re.fullmatch(r"\s*[-=_*~#]{3,}\s*", line):
+            if re.match(r"(?i)#\+title:", line):
+                self.nodes.append(Node("section", [Text.of(line.split(":", 1)[1].strip(), at + 1)], 0))
+            elif not line.strip():
+                self.nodes.append(Node("gap"))
+            return at + 1
+        if _FENCE.match(raw) and not re.match(r"\s*```.+```", raw):
+            return self._fence(at, end)
+        if line.lstrip().startswith(">") and not re.match(r"\s*>\s*(?:--|[A-Z_]+=)", line):
+            return at + 1
+        if _LOG.match(line):
+            return at + 1
+        if _MAIL.match(line) and at < 12:
+            if re.match(r"Subject|Betreff", line):
+                self.nodes.append(Node("section", [Text.of(line.split(":", 1)[1].strip(), at + 1)], 0))
+            return at + 1
+        if (table := grid_at(self.lines, at, end)) is not None:
+            grid, after, before = table
+            for text in before:
+                self.nodes.append(Node("para", [text]))
+            self.nodes.append(Node("grid", [Text.of("", at + 1)], grid=grid))
+            return after
+        if heading := self._heading(raw, line, at, end):
             return heading
-        if _RULE.match(text) or _SPEAKER.match(text):
-            self.at += 1
-            return Break(number)
-        if (item := self._item(text, number)) is not None:
-            self.at += 1
-            return self._placed(item)
-        self.at += 1
-        if self.open and (not self.blank or len(text) - len(text.lstrip()) > self.open[-1].indent):
-            self._owner(text).lines.append((number, text))
-            return None
-        paragraph = Paragraph([(number, text)])
-        while self.at < len(self.lines) and self._continues(self.lines[self.at]):
-            paragraph.lines.append((self.at + 1, self.lines[self.at]))
-            self.at += 1
-        return paragraph
+        if re.match(r"(?: {4}|\t)\s*\S", raw) and w.PROGRAM.search(line) and not _ITEM.match(line):
+            return self._indented(at, end)
+        if (item := _ITEM.match(line)) and not (_MINUS.match(line) and not re.search(r"[:→=]", line)) or (item and item["box"] is not None):
+            return self._item(item, raw, at, end)
+        return self._para(at, end)
 
-    def _continues(self, text: str) -> bool:
-        if not text.strip() or _FENCE.match(text) or _HEADING.match(text) or _RULE.match(text) or _SPEAKER.match(text):
-            return False
-        if self.org and _ORG.match(text):
-            return False
-        return self._item(text, 0) is None and not text.lstrip().startswith("|") and not _BOLD.match(text)
+    def _heading(self, raw: str, line: str, at: int, end: int) -> int:
+        found = _HEADING.match(line)
+        if found and not self.org and w.PROGRAM.search(line) is None and not (raw.startswith("# ") and self._script):
+            depth = len(found[1]) if found[1] else int(found[3])
+            self._section(found[2] if found[1] else found[4], depth, at)
+            return at + 1
+        if self.org and (found := _ORG.match(line)):
+            tag = _ORG_TAG.search(line)
+            state = re.match(r"(TODO|DONE|WAITING|CANCELL?ED|NEXT|STARTED)\s+", found[2])
+            title = found[2][state.end() :] if state else found[2]
+            self._section(title, len(found[1]), at)
+            self.nodes[-1].box = {"DONE": "x", None: None}.get(state[1] if state else None, " ")
+            if tag:
+                self.nodes.append(Node("para", [Text.of(tag[1].replace(":", " "), at + 1)]))
+            return at + 1
+        if at + 1 < end and _UNDERLINE.match(self.lines[at + 1]) and len(line.strip()) < 120 and not _ITEM.match(line) and "|" not in line:
+            if at == 0 or not self.lines[at - 1].strip():
+                self._section(line.strip(), 1 if "=" in self.lines[at + 1] else 2, at)
+                return at + 2
+        if (bold := _BOLD.match(raw)) and not _ITEM.match(raw) and not re.search(r"\w\s*\w+\s*\w", bold["rest"].replace("(", "").split(")")[-1]):
+            self._section(line.strip(), 7, at)
+            return at + 1
+        return 0
 
-    def _code(self, fence: re.Match[str], text: str) -> Code | None:
-        ends = (
-            rf"^\s*{re.escape(fence[1][:3])}" if fence[1] else r"^\s*#\+end_" if fence[2] else rf"^\s*\{{{fence[3]}\}}"
-        )
-        close = re.compile(ends, re.I)
-        self.at += 1
-        inside: list[Line] = []
-        while self.at < len(self.lines) and not close.match(self.lines[self.at]):
-            inside.append((self.at + 1, self.lines[self.at]))
-            self.at += 1
-        self.at += 1
-        if self.open and len(text) - len(text.lstrip()) > self.open[-1].indent:
-            self.open[-1].code += inside
-            return None
-        return Code(inside)
+    @cached_property
+    def _script(self) -> bool:
+        """Whether `#` begins comments here, not headings."""
+        starts = [line for line in self.lines if line.strip()]
+        hashes = [line for line in starts if re.match(r"#+ ?\S?", line)]
+        bare = [line for line in starts if w.PROGRAM.search(line) and not re.search(r"`|: |^ {4}", line)]
+        return len(bare) >= 2 and len(hashes) >= 2 and not any(line.startswith(("##", "```", "| ", "- ")) for line in starts)
 
-    def _session(self) -> Code:
-        """What was typed at a prompt, to the next blank line: no comment of it is a heading."""
-        inside: list[Line] = []
-        while self.at < len(self.lines) and self.lines[self.at].strip() and not _FENCE.match(self.lines[self.at]):
-            inside.append((self.at + 1, self.lines[self.at]))
-            self.at += 1
-        return Code(inside)
+    def _section(self, title: str, depth: int, at: int) -> None:
+        self.nodes.append(Node("section", [Text.of(title.strip(), at + 1)], depth))
 
-    def _heading(self, text: str, number: int) -> Heading | None:
-        if found := _HEADING.match(text):
-            self.at += 1
-            level = len(found[1]) if found[1] else int(found[3]) if found[3] else len(found[5])
-            return Heading(number, level, found[2] or found[4] or found[6] or "")
-        if self.org and (found := _ORG.match(text)):
-            self.at += 1
-            return Heading(number, len(found[1]), found[2])
-        below = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
-        if (
-            _UNDERLINE.match(below)
-            and self.blank
-            and not text.startswith((" ", "|", "-", "*"))
-            and len(below.strip()) + 8 > len(text)
-        ):
-            self.at += 2
-            return Heading(number, 1 if "=" in below else 2, text.strip())
-        beyond = next((line for line in self.lines[self.at + 1 : self.at + 3] if line.strip()), "")
-        topic = _BOLD.match(text) or (
-            _TOPIC.match(text)
-            if (text.rstrip().endswith(":") or (self.blank and not below.strip())) and self._item(beyond, 0)
-            else None
-        )
-        if topic and not self._item(text, 0) and len(topic[1].split()) <= 7:
-            self.at += 1
-            return Heading(number, LAST_LEVEL, topic[1].strip())
-        return None
+    def _fence(self, at: int, end: int) -> int:
+        stop = at + 1
+        while stop < end and not _FENCE_END.match(self.lines[stop]):
+            stop += 1
+        inside = [cleaned(line) for line in self.lines[at + 1 : stop]]
+        tabled = sum(line.count("|") >= 2 or bool(_ITEM.match(line)) for line in inside)
+        settings = sum(bool(re.search(r"(?:^|\s)--?[a-z]|[A-Z_]{4,}=", line)) for line in inside)
+        if not any(w.PROGRAM.search(line) for line in inside) and (tabled >= 3 or settings >= 3):
+            self._read(at + 1, stop)
+        else:
+            self._code(at + 1, stop)
+        return stop + 1
 
-    def _item(self, text: str, number: int) -> Item | None:
-        if found := _BULLET.match(text):
-            box = found["box"]
-            item = Item(number, len(found[1]), "", [(number, found["text"])], None if box is None else box not in " /-")
-            if (inner := _NAMED.match(found["text"])) is not None:
-                item.label, item.lines = inner["label"], [(number, inner["text"])]
-            elif (inner := _CLOCK.match(found["text"])) is not None:
-                item.dated, item.lines = True, [(number, inner["text"] or inner["dated"])]
-            return item
-        if found := _NAMED.match(text):
-            return Item(number, len(found[1]), found["label"], [(number, found["text"])])
-        if found := _CLOCK.match(text):
-            said = found["text"] or found["dated"]
-            return Item(number, len(found[1] or found[3] or ""), "", [(number, _WHO.sub("", said))], dated=True)
-        if found := _NUMBER.match(text):
-            inside = found["text"] or found["more"]
-            box = found["box"]
-            return Item(
-                number,
-                len(found[1] or found[5] or ""),
-                found["label"] or found["hash"],
-                [(number, inside)],
-                None if box is None else box not in " /-",
-            )
-        return None
+    def _indented(self, at: int, end: int) -> int:
+        stop = at
+        while stop < end and re.match(r"(?: {2}|\t)\s*\S", self.lines[stop]) or (stop > at and stop < end and self.lines[stop - 1].rstrip().endswith("\\")):
+            stop += 1
+        self._code(at, stop)
+        return stop
 
-    def _placed(self, item: Item) -> Item | None:
-        """The item below the one that it is indented under, or as one of its own."""
-        while self.open and self.open[-1].indent >= item.indent:
-            self.open.pop()
-        if self.open:
-            self.open[-1].children.append(item)
-            self.open.append(item)
-            return None
-        self.open = [item]
-        return item
-
-    def _owner(self, text: str) -> Item:
-        """Whose words a line is that stands below items: by how far it is indented."""
-        indent = len(text) - len(text.lstrip())
-        return next((item for item in reversed(self.open) if item.indent < indent), self.open[-1])
-
-    # -- tables ------------------------------------------------------------------------------------------------
-
-    def _table(self) -> Table | None:
-        text = self.lines[self.at]
-        below = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
-        if text.lstrip().startswith("|") or (text.count("|") > 1 and _DIVIDER.match(below) and "|" in below + text):
-            return self._ruled()
-        if not self.open and (rows := self._columns()):
-            self.at += len(rows)
-            return Table([(n, cells) for n, cells in rows if cells])
-        return None
-
-    def _ruled(self) -> Table | None:
-        rows = []
-        while self.at < len(self.lines) and "|" in self.lines[self.at]:
-            text = self.lines[self.at]
-            if not _DIVIDER.match(text):
-                rows.append((self.at + 1, cells(text)))
-            self.at += 1
-        return Table(rows)
-
-    def _columns(self) -> list[tuple[int, list[str]]]:
-        """Rows whose columns are told by tabs, gaps, commas or semicolons, all as long as the header or nearly."""
-        for split in (_exported("\t"), _by_gaps, _exported(","), _exported(";")):
-            head = split(self.lines[self.at])
-            if len(head) < 3 or any(len(cell) > 30 or not cell or re.match(r"[-:]|\w+=", cell) for cell in head):
+    def _code(self, at: int, end: int) -> None:
+        """Lines of code: a command that goes on in the next line is one."""
+        node = Node("code", depth=self._indent(at))
+        pending: list[Text] = []
+        for number in range(at, end):
+            line = self.lines[number].strip()
+            pending.append(Text.of(re.sub(r"^>\s+", "", line) if pending else line, number + 1))
+            if line.endswith("\\"):
+                pending[-1] = Text.of(pending[-1].text.rstrip("\\ "), number + 1)
                 continue
-            rows = [(self.at + 1, head)]
-            for number, text in enumerate(self.lines[self.at + 1 :], self.at + 2):
-                if _DIVIDER.match(text) or re.fullmatch(r"[\s=-]+", text or "x"):
-                    rows.append((number, []))
+            node.texts.append(Text.joined(pending))
+            pending = []
+        node.texts += [Text.joined(pending)] if pending else []
+        if node.texts:
+            self.nodes.append(node)
+
+    def _indent(self, at: int) -> int:
+        line = self.lines[at] if at < len(self.lines) else ""
+        return len(line) - len(line.lstrip())
+
+    def _item(self, item: re.Match[str], raw: str, at: int, end: int) -> int:
+        text = item["text"]
+        struck = raw.count("~~") >= 2 and not _STRUCK.sub("", raw.split(item["mark"], 1)[-1]).strip(" .,;")
+        node = Node("item", [], min(len(item["indent"].expandtabs(4)), 60), box=item["box"], label=item["label"] or "")
+        if node.box is not None:
+            node.box = "x" if node.box in "xX✓✔" and node.box else " "
+        if struck:
+            node.box = "~"
+        if timed := _TIME.match(text):
+            node.label, text = timed["time"], text[timed.end() :]
+        parts = [Text.of(text, at + 1)]
+        stop = at + 1
+        while stop < end:
+            line = cleaned(self.lines[stop])
+            if not line.strip() or _ITEM.match(line) or _FENCE.match(line) or _HEADING.match(line) or _LOG.match(line) or line.lstrip().startswith("|"):
+                break
+            if self._indent(stop) <= len(item["indent"]) and (len(parts[-1].text) < FULL or _TIME.match(line) or w.PROGRAM.search(line)):
+                break
+            if not _STAMP.match(line):
+                parts.append(Text.of(line.strip(), stop + 1))
+            stop += 1
+        node.texts = wrapped(parts) if len(parts) > 1 else parts
+        self.nodes.append(node)
+        return stop
+
+    def _para(self, at: int, end: int) -> int:
+        stop = at
+        parts: list[Text] = []
+        node = Node("para", depth=self._indent(at))
+
+        def flush() -> None:
+            nonlocal parts, node
+            if parts:
+                node.texts = wrapped(parts)
+                node.who = node.who or self.who
+                self.nodes.append(node)
+            parts, node = [], Node("para", depth=self._indent(min(stop, end - 1)))
+
+        while stop < end:
+            raw = self.lines[stop]
+            line = cleaned(raw)
+            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw))):
+                break
+            if stop > at and (_ITEM.match(line) and not _MINUS.match(line) or grid_at(self.lines, stop, end)):
+                break
+            body = line.strip()
+            timed = _TIME.match(body)
+            rest = body[timed.end() :] if timed else body
+            said = _SPEAKS.match(rest)
+            speaker = (said["a"] or said["b"]) if said and self.speakers & {said["a"], said["b"]} else ""
+            message = _MESSAGE.match(body)
+            if timed or speaker or message:
+                flush()
+                node.kind = "message"
+                if message and not speaker:
+                    self.who = message["who"].strip()
+                    self.nodes.append(Node("turn", who=self.who))
+                    stop += 1
                     continue
-                row = split(text) if text.strip() else []
-                if len(row) < max(2, len(head) - 2):
+                node.label = timed["time"] if timed else ""
+                node.who = speaker or self.who
+                body = rest[said.end() :] if said and speaker else rest
+            elif _DAY.fullmatch(body):
+                flush()
+                self.nodes.append(Node("turn"))
+                stop += 1
+                continue
+            parts.append(Text.of(body, stop + 1))
+            stop += 1
+        flush()
+        return stop
+
+
+def nested(nodes: Sequence[Node]) -> Node:
+    """The nodes as a tree: by the depth of headings, the indentation of items, and titles before lists."""
+    root = Node("root", depth=-1)
+    stack: list[tuple[float, Node]] = [(-1.0, root)]
+    for n, node in enumerate(nodes):
+        rank: float
+        following = next((m for m in nodes[n + 1 :] if m.kind != "gap"), None)
+        gap = n + 1 < len(nodes) and nodes[n + 1].kind == "gap"
+        if node.kind == "section":
+            rank = float(node.depth)
+        elif node.kind == "para" and is_lead(node, following, gap):
+            node.kind, rank = "section", 8.0
+        elif node.kind == "item":
+            rank = 10.0 + min(node.depth, DEEPEST)
+        else:
+            rank = 100.0
+        if node.kind == "gap":
+            continue
+        if rank == 100.0:
+            inside = stack[-1][1].kind == "item" and (node.depth > stack[-1][1].depth + 1 or node.kind in ("code", "grid") and node.depth > stack[-1][1].depth)
+            while stack[-1][0] >= 8.0 and not inside and not (stack[-1][0] == 8.0 and node.kind in ("code", "grid")):
+                if stack[-1][0] == 8.0 and node.kind != "para":
                     break
-                row = [*row[: len(head) - 1], " ".join(row[len(head) - 1 :])]
-                rows.append((number, row + [""] * (len(head) - len(row))))
-            if len([row for _, row in rows if row]) > 2:
-                return rows
-        return []
+                if stack[-1][0] == 8.0 and not stack[-1][1].kids:
+                    break
+                stack.pop()
+                inside = stack[-1][1].kind == "item" and node.depth > stack[-1][1].depth + 1
+            stack[-1][1].kids.append(node)
+            continue
+        while stack[-1][0] >= rank:
+            stack.pop()
+        stack[-1][1].kids.append(node)
+        stack.append((rank, node))
+    return root
 
 
-def _exported(separator: str) -> Callable[[str], list[str]]:
-    """How a spreadsheet writes the cells of a row: empty ones stay, and quotes hold separators."""
-
-    def split(text: str) -> list[str]:
-        return [cell.strip() for cell in next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])]
-
-    return split
-
-
-def _by_gaps(text: str) -> list[str]:
-    return _GAP.split(text.strip())
-
-
-def cells(text: str) -> list[str]:
-    """The cells of a row between bars. A bar behind a backslash or inside of code stands for itself."""
-    text = text.strip().replace("||", "|") if text.lstrip().startswith("||") else text.strip()
-    found = re.findall(
-        r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])*)(?:\||$)",
-        text.removeprefix("|").removesuffix("|") if not text.endswith("\\|") else text.removeprefix("|"),
-    )
-    parts = found[:-1] if len(found) > 1 and not found[-1] else found
-    return [re.sub(r"\\([|\\`*_<>#\[\]])", r"\1", part).strip() for part in parts]
+def is_lead(node: Node, following: Node | None, gap: bool) -> bool:
+    """Whether a paragraph is the title of what follows it: short, of one line, before a list or with a colon."""
+    if following is None or len(node.texts) != 1 or following.kind not in ("item", "grid", "para", "message"):
+        return False
+    text = node.texts[0].text
+    if w.PROGRAM.search(text) or len(text) > 110 or _RECORD.match(text):
+        return False
+    if following.kind in ("para", "message"):
+        return text.endswith(":") and not gap and len(text) < 70 and len(text.split()) <= 8
+    if text.endswith((":", ":*", ":_")):
+        return True
+    return len(text) < 60 and not re.search(r"[.!?]\s", text) and not gap and not text.endswith((".", "!"))

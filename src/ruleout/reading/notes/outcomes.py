@@ -1,199 +1,232 @@
-"""What became of a trial, in an engineer's words.
+"""What a text says became of a trial, for somebody who knows what the notes are about.
 
-Whether a failure is the one that the notes are about is told (`same`, `another`), or follows from what kind it is: who
-looks for garbage did not see it in a ValueError.
+One judge over words: the failure that is looked for, unless it is denied; another failure; a success; or nothing that
+can be told. What ends a sentence weighs no more than what begins it: a failure that was seen was seen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rapidfuzz import fuzz
+from ruleout.model.vocabulary import OutcomeKind
+from ruleout.reading.notes import words as w
 
-from ruleout.model import OutcomeKind
-from ruleout.reading.classes import telling
-from ruleout.reading.notes.words import CODE, Word, is_error, said, spoken
-
-ALIKE = 60.0
-"""Percent of agreement of two quoted errors (rapidfuzz's partial ratio) below which they are two failures."""
-_LATER = re.compile(r"\b(?:then|but|until|before it|eventually|only to|afterwards?|later|and)\b[^.]*$|,\s*$")
-_VOID = re.compile(
-    r"\b(?:not a valid|invalid) (?:test|run|trial)\b|\b(?:do|does|did)(?:n't| not) count\b|\bnot counted\b",
-    re.IGNORECASE,
+REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
+    OutcomeKind.REPRODUCED,
+    OutcomeKind.CLEAN,
+    OutcomeKind.OTHER,
+    OutcomeKind.UNRESOLVED,
 )
-"""Whoever writes that believes nothing of the trial, whatever was seen."""
-_ADJOINS = re.compile(r"\W*(?:not\W*)?")
-_KINDS = tuple(
-    (name, re.compile(pattern, re.IGNORECASE))
-    for name, pattern in (
-        ("hang", r"\bh[au]ng|unresponsive|hanging|stuck|dead-?lock|freez|froze|stall|watchdog|timed? ?out"),
-        ("segfault", r"seg-?fault|sigsegv|\bsegv\b|core dump|signal 11"),
-        (
-            "garbage",
-            r"garb(?:age|led)|gibberish|nonsense|salad|wrong (?:answer|output|text|token)|!!!!|bad output|incoherent",
-        ),
-        ("empty", r"\bempty\b"),
-        ("oom", r"\boom\b|out ?of ?memory|no available memory"),
-        ("nan", r"\bnans?\b|probability tensor|\binf\b"),
-        ("device assert", r"device-side assert|probability tensor"),
-        ("illegal access", r"illegal (?:memory )?(?:access|address)|\bIMA\b"),
-        ("leak", r"\bleak"),
-        ("accuracy", r"accuracy|gsm8k|mmlu|score"),
-        ("start", r"(?:not|n't|fails? to|refuses? to|unable to|never) (?:even )?(?:start|load|boot|c[oa]me up|launch)"),
-        ("arguments", r"unrecogni[sz]ed arg|invalid choice|no such option"),
-    )
+_UNSURE_OF = re.compile(
+    r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about|of|on|whether)[^.;]*"
 )
-"""Kinds of failure in the words of people; an engine's own words are told by the table of classes."""
-_ITS_OWN = frozenset({"oom", "start", "arguments"})
-"""Kinds of failure that a change brings by itself: notes that do not name them as their problem are about another."""
-_LOUD = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception)\b|\bSIG[A-Z]{3,}"
-    r"|(?i:\bcrash|seg-?fault|\bfault\b|\boom\b|out of memory|\bassert|\bdie[sd]\b|core dump|illegal|(?:cuda|hip) error"
-    r"|\berror:|exception|\babort|panic|traceback|\bHTTP 5\d\d|\bkilled\b|launch failure)"
-)
-_EXCEPTION = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
-_OF = re.compile(
-    r"(?<![\d/.:-])(\d{1,3})\s*(?:(?:times|runs|tries|attempts)\s+)?(?:/|of"
-    r"|out\s+of)\s*(\d{1,3})(?![\d/.:-]*\d)\s*(\w*)",
-    re.IGNORECASE,
-)
-_TIMES = re.compile(
-    r"(?<![\w./:-])(\d{1,2})\s*(?:x\b(?!\s*(?:\w+er\b|the|less|more|speed))|×|(?:clean |good |full |more )?(?:runs"
-    r"|times|tries|attempts|starts|restarts"
-    r"|repeats"
-    r"|launches)\b)|(?<!\w)[x×](\d{1,2})\b|\b(?:twice|both times)\b",
-    re.IGNORECASE,
-)
-_NO_RUNS = re.compile(
-    r"(?:requests?|reqs?|prompts?|tokens?|ranks?|gpus?|cards?|layers?|shards?|nodes?|answers?|outputs?|completions?"
-    r"|workers?|experts?|samples?|questions?|lines?|files?|gi?b|h|hours?|min\w*|s|seconds?|clients?|users?|streams?"
-    r"|slots?"
-    r"|devices?|steps?|batch\w*|hosts?)",
-    re.IGNORECASE,
-)
-"""What is counted besides runs."""
-_LONGEST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a text says became of a trial: each outcome with how many runs had it; none where it was not made."""
-
-    runs: tuple[tuple[OutcomeKind, int], ...] = ()
-    failure: str = ""
+_ASIDE = re.compile(r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not [^.;]*")
+_RUNS = r"(?:runs?|times?|tries|attempts?|starts?|restarts?|launches)"
+_SMALL = 20
+_OF = re.compile(rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:./])(?P<what>\s+[a-z]+)?")
+_IN_RUNS = re.compile(rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}}) crash|(?P<w>twice)\b(?= with a restart)")
+_NOUN = re.compile(rf"(?i)\s+(?:{_RUNS}|failed|ok|crash\w*|hung|fail\w*|good|bad|broken|fine|pass\w*|clean|hang\w*|died|in)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the notes are about: the kinds of failure that they name, and errors that they quote.
-
-    `quiet`: nothing crashes and no error is named; what comes out is wrong, or nothing comes.
-    """
+    """The failure that notes are about, as kinds of failures; none where they do not say."""
 
     kinds: frozenset[str] = frozenset()
-    quoted: tuple[str, ...] = ()
-    quiet: bool = False
+    stems: frozenset[str] = frozenset()
+
+    @property
+    def crashes(self) -> bool:
+        return not self.kinds or bool(self.kinds & (w.CRASHES | {"crash"})) or not self.kinds - {"timeout"}
+
+    def has(self, kind: str) -> bool:
+        """Whether a kind of failure is the one that is looked for."""
+        return not self.kinds or kind in self.kinds or any(kind in kin and kin & self.kinds for kin in w.KIN)
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Problem:
-        """From the words of the baseline's outcome, or else of the complaint: the first that names a kind."""
-        named = (kinds(text) for text in texts)
-        found = next((one for one in named if one), frozenset())
-        quoted = tuple(q for text in texts for q in errors(text))
-        failing = any(word is Word.FAILED for text in texts for _, _, word in said(text))
-        return cls(found, quoted, failing and not any(_LOUD.search(text) for text in texts))
+    def of(cls, texts: list[str]) -> Problem:
+        """The problem that some texts tell."""
+        kinds: set[str] = set()
+        stems: set[str] = set()
+        for text in texts:
+            kinds |= {kind for kind, denied, _ in symptoms(text) if not denied}
+            if w.CRASH.search(text):
+                kinds.add("crash")
+            stems |= {word[:5] for word in re.findall(r"[a-z<>]{4,}", text.lower())} - w.STOP_WORDS
+        if "crash" in kinds and kinds - {"crash"} and not kinds & w.CRASHES:
+            kinds.discard("crash")  # `dies with NaN`: the crash is how the other one shows
+        return cls(frozenset(kinds), frozenset(stems))
 
 
-def judge(text: str, problem: Problem | None = None) -> Judged | None:
-    """What a text says became of a trial; None when it says nothing of it."""
-    words = list(said(text))
-    if not words:
-        return None
-    kind = _kind(spoken(text), words)
-    if kind is None:
-        return Judged()
-    if kind is OutcomeKind.REPRODUCED and problem is not None and _is_another(text, words, problem):
-        kind = OutcomeKind.OTHER
-    return Judged(tuple(_counted(text, kind)), "" if kind is OutcomeKind.CLEAN else shortened(text))
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of it; `None` for a trial that was not made."""
+
+    kind: OutcomeKind | None
+    times: int = 1
+    rest: int = 0
+    failure: str = ""
+    sure: bool = True
+
+    @property
+    def runs(self) -> tuple[tuple[OutcomeKind, int], ...]:
+        """The outcome, and that of the other runs where some were counted."""
+        if self.kind is None:
+            return ()
+        opposite = CLEAN if self.kind is REPRODUCED else REPRODUCED
+        runs = ((self.kind, self.times), (opposite, self.rest))
+        return tuple((kind, n) for kind, n in runs if n > 0)
 
 
-def _kind(text: str, words: Sequence[tuple[int, int, Word]]) -> OutcomeKind | None:
-    """The outcome; None where there is none, since it was not tried."""
-    order = [word for _, _, word in words]
-    first = order[0]
-    if first is Word.UNTRIED:
-        return None
-    if _VOID.search(text):
-        return OutcomeKind.UNRESOLVED
-    if Word.OTHER in order and (Word.CLEAN not in order or order.index(Word.OTHER) < order.index(Word.CLEAN)):
-        return OutcomeKind.OTHER
-    if first is Word.UNRESOLVED:
-        return OutcomeKind.UNRESOLVED
-    if first is Word.SAME and order[1:2] == [Word.CLEAN] and _ADJOINS.fullmatch(text[words[0][1] : words[1][0]]):
-        return OutcomeKind.CLEAN  # "still good"
-    if first is Word.CLEAN:
-        later = (text[words[0][1] : begin] for begin, _, word in words[1:] if word is Word.FAILED)
-        fails = any(_LATER.search(between) for between in later) and not _OF.search(text)  # "works, then crashes"
-        return OutcomeKind.REPRODUCED if fails else OutcomeKind.CLEAN
-    return OutcomeKind.REPRODUCED
+def denied(text: str, begin: int, end: int) -> bool:
+    """Whether a word of failure is denied: `no crash`, `crash gone`."""
+    before = re.split(r"[.;!?:](?:\s|$)|,\s(?=\w+ (?:is|was|it)\b)|\bbut\b", text[max(0, begin - 70) : begin])[-1]
+    if w.NEGATED.search(before):
+        return True
+    after = text[end : end + 40]
+    if found := w.GONE.search(after):
+        between = after[: found.start()]
+        return not re.search(r"[.;:!?]|\bnot\b|n't|,| but ", between) and len(between.split()) <= 3
+    return re.match(r"\s*[:=]\s*(?:0\b|no\b|none\b)|\s*\(?0 (?:of|/)", after) is not None
 
 
-def _is_another(text: str, words: Sequence[tuple[int, int, Word]], problem: Problem) -> bool:
-    """Whether what failed is of another kind than the problem. Who writes `same` is believed."""
-    if any(word is Word.SAME for _, _, word in words):
-        return False
-    quoted = errors(text)
-    if quoted and problem.quoted:
-        pairs = ((a.lower(), b.lower()) for a in quoted for b in problem.quoted)
-        if max(fuzz.partial_ratio(a, b) for a, b in pairs) < ALIKE:
-            return True
-    mine = kinds(_failing(text, words))
-    if problem.quiet and _LOUD.search(text) and not mine & problem.kinds:
-        return True  # "hung, killed after 20 min" is the hang
-    return bool(mine and (problem.kinds or mine <= _ITS_OWN)) and not mine & problem.kinds
+def symptoms(text: str) -> list[tuple[str, bool, int]]:
+    """The failures that a text names, each with whether it denies it, and where."""
+    found = []
+    for kind, pattern in w.SYMPTOMS.items():
+        for one in pattern.finditer(text):
+            if not w.INSTEAD.search(text[: one.start()]):
+                found.append((kind, denied(text, one.start(), one.end()), one.start()))
+    return found
 
 
-def _failing(text: str, words: Sequence[tuple[int, int, Word]]) -> str:
-    """A text less what it says did not happen: `hang gone, but garbage` is about garbage."""
-    for begin, end, word in words:
-        if word is Word.CLEAN:
-            text = text[:begin] + " " * (end - begin) + text[end:]
+def _open(pattern: re.Pattern[str], text: str) -> tuple[list[int], list[int]]:
+    """Where words stand that are meant, and where ones that are denied."""
+    meant, not_meant = [], []
+    for one in pattern.finditer(text):
+        if w.INSTEAD.search(text[: one.start()]):
+            continue
+        (not_meant if denied(text, one.start(), one.end()) else meant).append(one.start())
+    return meant, not_meant
+
+
+def masked(text: str, spans: tuple[tuple[int, int], ...]) -> str:
+    """The text without what names settings."""
+    for begin, end in spans:
+        text = text[:begin] + " " * (end - begin) + text[end:]
     return text
 
 
-def kinds(text: str) -> frozenset[str]:
-    """The kinds of failure that a text names, in words or by exceptions."""
-    found = {name for name, pattern in _KINDS if pattern.search(text)}
-    if (class_ := telling(text)) is not None:
-        found.add(class_.value)
-    return frozenset(found or _EXCEPTION.findall(text))
+def judge(text: str, problem: Problem | None = None) -> Judged | None:
+    """What a text says became of a trial; None where it does not say."""
+    problem = problem or Problem()
+    text = re.sub(r"(?<![\w-])--?[a-z][\w-]*|`--?[a-z][^`]*`", " ", text)
+    kind = _kind(text, problem)
+    if kind is None:
+        return None
+    if kind == "not run":
+        return Judged(None)
+    times, rest = _times(text) if kind in (REPRODUCED, CLEAN) else (1, 0)
+    if times == 0:
+        return Judged(CLEAN if kind is REPRODUCED else REPRODUCED, rest)
+    return Judged(kind, times, rest)
 
 
-def errors(text: str) -> list[str]:
-    """The errors that a text quotes as code."""
-    return [inside for found in CODE.finditer(text) if is_error(inside := found[1] or found[2] or "")]
+def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
+    said = _UNSURE_OF.sub(" no idea ", _ASIDE.sub(" ", text))
+    named = symptoms(said)
+    seen = {kind for kind, no, _ in named if not no}
+    unseen = {kind for kind, no, _ in named if no}
+    crash, no_crash = _open(w.CRASH, said)
+    works, works_not = _open(w.WORKS, said)
+    fails, fails_not = _open(w.FAILS, said)
+    exceptions = [m[0] for m in w.EXCEPTION.finditer(said) if not denied(said, m.start(), m.end())]
+    starting = w.STARTING.search(said)
+    refused = w.REFUSED.search(said)
+    same = w.SAME.search(said)
+    otherwise = w.OTHERWISE.search(said) and not re.search(r"(?i)no (?:other|different)", said)
+    unsure = w.UNSURE.search(said)
+    stopped = w.STOPPED.search(said)
+    known = bool(problem.kinds)
+    hit = {kind for kind in seen if problem.has(kind)} if known else seen - {"memory", "undefined symbol"}
+    foreign = seen - hit
+    if crash and (problem.crashes if known else True) and not (starting and known and not hit):
+        hit = hit | {"crash"}
+    elif crash and known:
+        foreign = foreign | {"crash"}
+    if w.NOT_RUN.search(said) and not (hit or foreign or works or refused or exceptions) and not same:
+        return "not run"
+    if w.NOT_RUN.search(said) and re.match(r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said):
+        return "not run"
+    if otherwise and not (hit and same):
+        return OTHER
+    specific = hit - {"crash"}
+    if specific and (not refused or same or not known or specific & problem.kinds) and not (foreign and not same and not specific & problem.kinds):
+        if not (foreign & {"memory"} and not same and known and not works):
+            return REPRODUCED
+    if foreign - {"timeout", "hang"} or refused and not (works and not works_not and not exceptions):
+        if not (same and hit) and not (works and foreign <= {"crash", "noise", "shape"}):
+            return OTHER
+    if hit:
+        return REPRODUCED
+    if exceptions and not works and not same:
+        return OTHER if known or starting or refused else REPRODUCED
+    if unsure:
+        return UNRESOLVED
+    if foreign and not works:
+        return OTHER
+    if fails and starting and known and not same and not works:
+        return OTHER
+    good = works or (unseen and not fails) or (no_crash and not fails)
+    if good and not works_not:
+        if fails and not unseen and fails[-1] > (works or [0])[-1]:
+            return REPRODUCED
+        return CLEAN
+    if works_not and not works and not unseen:
+        return REPRODUCED if not stopped else UNRESOLVED
+    if good:
+        return CLEAN
+    if stopped and not fails:
+        return UNRESOLVED
+    if fails or same and not re.match(r"(?i)\W*(?:again|still)\W*$", said):
+        return REPRODUCED
+    if fails_not:
+        return CLEAN
+    if w.WEAKLY_NOT_RUN.search(said):
+        return "not run"
+    if re.fullmatch(r"\W*\?+\W*", said):
+        return UNRESOLVED
+    return None
 
 
-def _counted(text: str, kind: OutcomeKind) -> Iterator[tuple[OutcomeKind, int]]:
-    """`4 of 5`, `in 5 runs`, `twice`: how many runs had this outcome, and how many the opposite."""
-    opposite = {OutcomeKind.REPRODUCED: OutcomeKind.CLEAN, OutcomeKind.CLEAN: OutcomeKind.REPRODUCED}.get(kind)
-    plain = spoken(text)
-    for found in _OF.finditer(plain):
-        some, every = int(found[1]), int(found[2])
-        if not 1 <= every <= 100 or some > every or _NO_RUNS.fullmatch(found[3]):
-            continue
-        if some:
-            yield kind, some
-        if some < every and opposite is not None:
-            yield opposite, every - some
-        return
-    counts = (int(found[1] or found[2] or 2) for found in _TIMES.finditer(plain))
-    yield kind, max(1, next(counts, 1))
+def _times(text: str) -> tuple[int, int]:
+    """In how many runs, and how many went the other way; requests and ranks are not counted."""
+    for one in _OF.finditer(text):
+        k, n = int(one["k"]), int(one["n"])
+        noun = one["what"] or ""
+        counted = not noun.strip() or _NOUN.match(noun) or re.search(rf"{_RUNS}", one[0])
+        if 0 <= k <= n <= _SMALL and n > 1 and counted and not re.match(r"(?i)\s*(?:requests|prompts|ranks|gpus|cards)", text[one.end() :]):
+            return k, n - k
+    if one := _IN_RUNS.search(text):
+        return int(one["n"] or one["x"] or one["m"] or 2), 0
+    return 1, 0
 
 
-def shortened(text: str) -> str:
-    """A text in one line of bounded length, without what surrounds it."""
-    text = " ".join(text.replace("**", "").split()).strip(" .,;:|→-—–")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | None:
+    """What a cell says under the head of its column: `yes` under `crash?`, `0` under `wrong answers`."""
+    clean = re.sub(r"[`*_]", "", text).strip()
+    about_failure = bool(symptoms(asked) or w.CRASH.search(asked) or w.FAILS.search(asked) or re.search(r"(?i)\bbug|issue|repro|affected", asked))
+    about_success = bool(w.WORKS.search(asked)) and not about_failure
+    if re.match(r"\d", clean) and about_failure:
+        found = re.match(r"(\d+)(?:\s*(?:of|/)\s*(\d+))?(?![\d:.]*\s*[a-z]*error)", clean)
+        if found:
+            return Judged(REPRODUCED if int(found[1]) else CLEAN)
+    if "?" in asked or about_failure or about_success:
+        if w.YES.fullmatch(clean) or re.match(r"(?i)(?:yes|ja)\b", clean):
+            return Judged(CLEAN if about_success else REPRODUCED)
+        if about_failure and re.fullmatch(r"[❌✗✘✖]", clean):
+            return Judged(CLEAN)
+        if (w.NO.fullmatch(clean) or re.match(r"(?i)(?:no|nein)(?:$|[,;(. ]+(?!start|room|memory|idea))", clean)) and not re.fullmatch(r"[-\u2013\u2014]", clean):
+            return Judged(REPRODUCED if about_success else CLEAN)
+    return judge(text, problem)

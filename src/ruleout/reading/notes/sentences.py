@@ -1,169 +1,91 @@
-"""Trials that are told as a story: a sentence names a change and its outcome, or the next sentence tells the outcome.
-
-What is supposed, planned, recommended or asked is no trial.
-"""
+"""Running text in parts that say one thing: sentences, and in a sentence one part for each setting that has an end of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import Claim, claims_of, has_outcome
-from ruleout.reading.notes.fields import value_of
-from ruleout.reading.notes.found import Found
-from ruleout.reading.notes.layout import Line, Paragraph
-from ruleout.reading.notes.lists import ASKS, STARTS, lines_as_items, read_fields, read_item
-from ruleout.reading.notes.told import Told, commands_in
-from ruleout.reading.notes.words import Word, said, spoken
+from ruleout.reading.notes import words as w
+from ruleout.reading.notes.changes import Found, Setting, changes_in
+from ruleout.reading.notes.outcomes import Judged, Problem, judge, masked
+from ruleout.reading.notes.text import Text
 
-COMPLAINT = re.compile(
-    r"^\W*(?:symptom|problem|error|issue|bug|failure|question|target|what fails|fails with"
-    r"|actual)\w*\W*\s*[:=-]\s*(.+)$",
-    re.IGNORECASE,
-)
-SUPPOSED = re.compile(
-    r"\b(?:could|should|would|might|may|maybe|perhaps|probably|suggest\w*|recommend\w*|going to|will|planning|tomorrow"
-    r"|i (?:think|guess|believe|suspect|assume|expect|wonder)|somebody|someone|anyone|told (?:me|us|that)"
-    r"|was told|heard|one can|you can|please"
-    r"|supposed to"
-    r"|expected|hopefully|worth)\b",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(
-    r"^\W*(?:(?:and|but|so|again|unfortunately|sadly|luckily|surprisingly|there)\W+)?(?:that|this|it|which|result|no"
-    r"|same"
-    r"|still|crash\w*|work\w*|fail\w*|ok|ran|died|after|everything|server|all|he|she|we|i (?:got|saw|see|get))\b",
-    re.IGNORECASE,
-)
-"""How a sentence begins that tells what became of what the one before it names."""
-_ANSWERS = re.compile(
-    r"^\W*(?:yes|yep|yeah|yup|sure|done|did|just (?:did|tried)|tried|ok|same|still|that)\b", re.IGNORECASE
-)
-"""How an answer begins to whether something was tried."""
-_ENDS = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[\"'`*_(\[~]*[A-Z`\-0-9])|(?<=;)\s+|\s+(?=[-=]> )")
-_RUNS = re.compile(
-    r"\b(?:ran|run|rerun|re-ran|tried|launch\w*|start\w*|repeat\w*|test\w*|baseline|happen\w*|without any|unchanged)\b",
-    re.I,
-)
-_BY = re.compile(
-    r"(?:^|\b)(?:with|on|under|using|to|in|tried|running|ran|set|and|went|going|disabl\w+|enabl\w+|turn\w*|switch\w*"
-    r"|without"
-    r"|same)\W+(?:\w+\W+){0,2}$",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(
-    r"\b(?:i|we|he|she|they)\b|\b(?:tried|ran|got|gave|gives|put|was|were|went|dropped|lowered|raised|added|removed"
-    r"|switched"
-    r"|survived|helped|crashed|crashes|hung|hangs|worked|works|died|dies|failed|fails|did|does|again|neither|still)\b",
-    re.IGNORECASE,
-)
-"""Words of somebody who tells what happened."""
-_UNCHANGED = re.compile(
-    r"\b(?:baseline|unchanged|unmodified|as is|as usual|without (?:any )?changes?|original|same command|as deployed)\b",
-    re.I,
-)
-_WRAPPED = 60
-"""Characters from which on a line that does not end its sentence was broken by an editor."""
+_END = re.compile(r"(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bapprox)(?<!\bresp)(?<!\bNo)(?<!\betc)(?<!\d)[.!?]+[)\"']*\s+(?=\S)|(?<=\d)[.!?]\s+(?=[A-Z`(])|[!?]{2,}\s+(?=\S)")
+_CLAUSE = re.compile(r";\s+|,\s+(?:and|but|so|then|which|where|while|whereas)\s+|\s+(?:but|whereas)\s+|,\s+|\s+and\s+(?!`?-|[A-Z]+_)")
+_JOINED = re.compile(r"(?i)\b(?:only (?:with|together)|as long as|plus|together with|combined with|on top of|in addition to|along with|with)\W*$")
+_EACH = re.compile(r"(?i)\b(?:both|neither|nor|each|all of (?:them|these|which)|either of|none of (?:them|these)|alone|individually)\b")
+_TAIL = re.compile(r"(?i),?\s*(?:\b(?:but|so|which|and|as|because)\b )?\b(?:i|we) (?:think|suspect|guess|believe|assume|bet)\b.*$")
+MOST_SENTENCES = 400
 
 
-class Sentence(NamedTuple):
-    """A sentence, and the line on which each of its characters stands."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is said of one set of settings, or of none."""
 
-    text: str
-    lines: list[int]
-
-    def line(self, at: int) -> int:
-        """The line of the character there."""
-        return self.lines[min(max(at, 0), len(self.lines) - 1)]
-
-
-def read_paragraph(told: Told, block: Paragraph) -> None:
-    """Take what a paragraph tells: by fields, line by line, or as a story."""
-    told.complaints += [found[1] for _, text in block.lines if (found := COMPLAINT.match(text))]
-    if read_fields(told, block.lines):
-        return
-    starts = sum(bool(STARTS.match(text)) for _, text in block.lines)
-    if (starts > 1 and not _is_wrapped(block.lines)) or (starts == len(block.lines) == 1):
-        known = len(told.claims)
-        for item in lines_as_items(block.lines):
-            read_item(told, item)
-        told.claims[known:] = [replace(claim, prose=True) for claim in told.claims[known:]]
-        return
-    _read_story(told, [line for line in block.lines if not commands_in([value_of(line[1])])])
+    text: Text
+    found: Found
+    judged: Judged | None
+    each: bool = False
 
 
-def _is_wrapped(lines: Sequence[Line]) -> bool:
-    """Whether lines were broken for their length, so that where one begins says nothing."""
-    return len(lines) > 1 and min(len(text) for _, text in lines[:-1]) > _WRAPPED
+def sentences(text: Text) -> list[Text]:
+    """The sentences of a text; none ends inside of code or quotes."""
+    shielded = re.sub(r"`[^`]*`|\"[^\"]{0,200}\"", lambda m: "x" * len(m[0]), text.text)
+    cuts = [0, *(m.end() for m in _END.finditer(shielded)), len(text.text)][: MOST_SENTENCES + 1]
+    parts = [text.cut(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [part for part in parts if part.text]
 
 
-def _read_story(told: Told, lines: Sequence[Line]) -> None:
-    pending: Claim | None = None
-    for sentence in sentences(lines):
-        text = sentence.text
-        found = changes_in(text)
-        if ASKS.search(text) or COMPLAINT.match(text):
-            told.asked = (
-                Claim(0, text, "", found, prose=True) if text.rstrip().endswith("?") and found.changes else None
-            )
-            continue
-        if told.asked is not None and found.begin < 0 and has_outcome(text) and _ANSWERS.match(text):
-            told.claims.append(replace(told.asked, line=sentence.line(0), text=text, result=text))
-        told.asked = None
-        supposed = is_supposed(text)
-        if found.begin >= 0 and has_outcome(text) and not supposed and _tells(text, found):
-            told.claims += [_placed(claim, sentence) for claim in claims_of(0, text, prose=True)]
-            pending = None
-        elif (
-            found.changes
-            and _tells(text, found)
-            and not supposed
-            and not any(word is Word.UNTRIED for _, _, word in said(text))
-        ):
-            pending = _placed(Claim(0, text, "", found, prose=True), sentence)
-        elif pending is not None and has_outcome(text) and not supposed and _GOES_ON.match(text):
-            told.claims.append(replace(pending, text=f"{pending.text} {text}", result=text))
-            pending = None
+def is_question(text: str) -> bool:
+    """Whether a sentence asks: one that ends in a single `?`."""
+    return re.search(r"(?<![?!])\?[)\"'\s]*(?::\w+:)?\s*$", text) is not None
 
 
 def is_supposed(text: str) -> bool:
-    """Whether what a sentence says of an outcome is a guess, a plan or advice; what is guessed after it is not."""
-    first = next((end for _, end, word in said(text) if word is not Word.UNTRIED), len(text))
-    return SUPPOSED.search(spoken(text)[:first]) is not None
+    """Whether a sentence plans, supposes, advises, or tells what others say."""
+    bare = re.sub(r"`[^`]*`|\"[^\"]*\"|\([^)]*\)", " ", text)
+    bare = _TAIL.sub("", bare) if not re.match(r"(?i)\W*i (?:think|suspect|guess|believe|assume|bet)", bare) else bare
+    return bool(w.SUPPOSED.search(bare) or w.HEARSAY.search(bare) or w.CONCLUDES.match(text))
 
 
-def _tells(text: str, found: Found) -> bool:
-    """Whether a sentence tells of a run: words alone (`vllm 0.14 fails`) only where they are no apposition."""
-    if not found.changes and not found.commands:
-        return _RUNS.search(text) is not None and _UNCHANGED.search(text) is not None
-    if found.commands or any(change.sure for change in found.changes):
-        before = text[: found.begin]
-        return len(before) < 12 or _BY.search(before) is not None or _PERSON.search(text) is not None
-    before, after = text[: found.changes[0].begin], text[found.changes[-1].end :]
-    if re.fullmatch(r"\W*", before):
-        return re.match(r"\s*[,-]", after) is None
-    return _BY.search(before) is not None
+def parts_of(text: Text, problem: Problem, known: Mapping[str, str]) -> list[Part]:
+    """The parts of a sentence, in its order."""
+    found = changes_in(text.text, known)
+    if found.command is not None or len(found.settings) == 0:
+        return [Part(text, found, judge(masked(text.text, found.spans), problem))]
+    groups: list[list[Setting]] = [[found.settings[0]]]
+    cuts = [_lead(text, found, problem)]
+    for before, one in zip(found.settings, found.settings[1:], strict=False):
+        between = text.text[before.end : one.begin]
+        if judge(between, problem) and not _JOINED.search(between):
+            separators = list(_CLAUSE.finditer(between))
+            cut = before.end + separators[-1].start() if separators else one.begin
+            if judge(text.text[cut : one.begin], problem) and not judge(text.text[before.end : cut], problem) and not separators:
+                groups[-1].append(one)
+                continue
+            cuts.append(cut)
+            groups.append([one])
+        else:
+            groups[-1].append(one)
+    parts: list[Part] = []
+    if cuts[0] > 0:
+        lead = text.cut(0, cuts[0])
+        parts.append(Part(lead, Found(), judge(lead.text, problem)))
+    for group, begin, end in zip(groups, cuts, [*cuts[1:], len(text.text)], strict=True):
+        piece = text.cut(begin, end)
+        spans = tuple((max(a, begin), min(b, end)) for a, b in found.spans if a < end and b > begin)
+        rest = masked(text.text, spans)[begin:end]
+        inner = Found(tuple(group), None, spans, found.words, found.compared)
+        parts.append(Part(piece, inner, judge(rest, problem), bool(_EACH.search(rest)) and len(group) > 1))
+    return parts
 
 
-def sentences(lines: Sequence[Line]) -> Iterator[Sentence]:
-    """The sentences of a paragraph; none ends inside of code."""
-    text, numbers = "", []
-    for number, line in lines:
-        piece = f"{line.strip()} "
-        text += piece
-        numbers += [number] * len(piece)
-    masked = re.sub(r"`[^`]*`", lambda found: f"`{'x' * (len(found[0]) - 2)}`", text)
-    begin = 0
-    for found in [*_ENDS.finditer(masked), None]:
-        end = found.start() if found else len(text)
-        if text[begin:end].strip():
-            yield Sentence(text[begin:end], numbers[begin:end])
-        begin = found.end() if found else end
-
-
-def _placed(claim: Claim, sentence: Sentence) -> Claim:
-    """The claim with the line on which its change stands."""
-    return replace(claim, line=sentence.line(claim.found.begin), text=" ".join(claim.text.split()))
+def _lead(text: Text, found: Found, problem: Problem) -> int:
+    """Where the part with the first setting begins: what stands before may end what was told before it."""
+    first = found.settings[0]
+    for clause in re.finditer(r";\s+|,?\s+(?:so|then|and then|therefore) (?=i |we )|,\s+(?:so|then)\s+", text.text[: first.begin]):
+        before, after = text.text[: clause.start()], masked(text.text, found.spans)[clause.end() :]
+        if judge(before, problem) and judge(after, problem):
+            return clause.end()
+    return 0

@@ -1,247 +1,264 @@
-"""Tables of trials: which column says what was changed, and which what became of it.
-
-Headers say it where they can, and cells where headers do not. Without a column of outcomes it is no table of trials.
-A column may also be a factor, with a level in every row: then a row's changes are its differences from the baseline's.
-"""
+"""Tables of trials: what each column is for is told by its head and by what most of its cells are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from ruleout.model import ABSENT, PRESENT
-from ruleout.reading.notes.changes import changes_in
-from ruleout.reading.notes.claims import Claim, base_of, has_outcome
-from ruleout.reading.notes.found import Found
-from ruleout.reading.notes.layout import Table
-from ruleout.reading.notes.sentences import is_supposed
-from ruleout.reading.notes.values import is_level
+from ruleout.reading.notes import words as w
+from ruleout.reading.notes.changes import Found, changes_in
+from ruleout.reading.notes.claims import BASELINE, Claim
+from ruleout.reading.notes.commands import ABSENT, PRESENT
+from ruleout.reading.notes.grids import Grid, Row
+from ruleout.reading.notes.outcomes import CLEAN, OTHER, REPRODUCED, UNRESOLVED, Judged, Problem, answer, judge
+from ruleout.reading.notes.relations import base_of, is_baseline
+from ruleout.reading.notes.text import shown
 
-_RESULT = re.compile(
-    r"\b(?:results?|outcome|verdict|status|what happen\w*|observ\w*|behaviou?r|effect|works?|ok|pass\w*|crash\w*"
-    r"|fail\w*|symptom|hangs?|nans?|reproduc\w*|garbage|broken|ergebnis|good|clean|stable|happened|response)\b\??",
-    re.I,
-)
-_CHANGE = re.compile(
-    r"\b(?:flags?|chang\w*|config\w*|settings?|args?|arguments?|options?|varia\w+|delta|diff|command|cmd|what|tried"
-    r"|experiment|knobs?|modifi\w+|parameters?|env\w*|setup|extra\w*|with|vs\.? base\w*|try)\b",
-    re.I,
-)
-_LABEL = re.compile(r"^(?:#|no\.?|nr\.?|n|id|idx|trial|run|test|attempt|exp\w*|case|step|try|t|)\W*\d*$", re.I)
-_MINUTES = re.compile(r"^(?:t|time|min\w*|duration|took|wall\w*|elapsed)\b", re.I)
-_ASIDE = re.compile(
-    r"^(?:note\w*|remark\w*|comment\w*|details?|why.*|who|owner|user|date|day|when|host|node|machine"
-    r"|logs?|log ?file|stage|where|link|ticket|by|tok/s"
-    r"|tput|throughput|perf\w*|speed|latency|ttft.*|mem\w*)$",
-    re.I,
-)
-_ERROR = re.compile(r"^(?:error|message|exception|failure|symptom|details?)\b", re.I)
-_BADNESS = re.compile(r"^(?:crash\w*|fail\w*|hangs?|nans?|bug|broken|reproduc\w*|repro|garbage|oom|bad)\b", re.I)
-_GOODNESS = re.compile(r"^(?:ok|pass\w*|good|clean|works?|success\w*)\b", re.I)
-_MANUAL = re.compile(r"^(?:meaning|descri\w*|defaults?|purpose|help|explanation)$", re.I)
-"""A header of what a manual says of flags."""
-_RUNS = re.compile(r"^(?:#\s*)?(?:no\.? of |number of )?(?:runs|tries|attempts|starts|total)$", re.I)
-_WHEN = re.compile(r"\b(?:crash\w*|fail\w*|hangs?|died?|nans?|oom\w*)\W+(?:after|at|in)\b", re.I)
-"""A header whose cells say when it failed."""
-_YES = re.compile(r"^(?:(?:y|yes|x|true|1)\b|[✓✔✅]|:\w+check\w*:)", re.I)
-_NO = re.compile(r"^(?:(?:n|no|false|0)\b|[-–—✗❌]|:x:)\W*$", re.I)
-_SAME_CELL = re.compile(r"^(?:\"|''|〃|same|ditto|=|\^|)$", re.I)
-_OFF_CELL = re.compile(r"^(?:-|–|—|no|n|off|absent|unset|not set|none|✗|❌|n/a|false)$", re.I)
-_ON_CELL = re.compile(r"^(?:x|yes|y|on|present|set|✓|✔|✅|true)$", re.I)
-_NAME = re.compile(r"^`?(?:--?[\w-]+|[A-Z][A-Z0-9_]+|[a-z][\w./-]*(?: [\w./-]+){0,2}|[A-Z][\w-]*(?: [\w-]+){0,2})`?$")
-_EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(h|hours?|m|min\w*|s|sec\w*)?(?![\w.])")
+_NOTHING = re.compile(r"[\s\-\u2013\u2014.()/`]*(?:n/?a)?[\s\-\u2013\u2014.()/`]*")
+_DITTO = re.compile(r"(?i)\s*(?:\"|''|〃|ditto|dito|same|s\.o\.|↑)\s*")
+_MARK = re.compile(r"(?i)\s*(?:x|✓|✔|✅|☑|yes|y|on|true|1|•|●)\s*")
+_LEVEL = re.compile(r"[`'\"]?[\w.\-+:/{}=,\"]{1,40}[`'\"]?(?: dev)?")
+_NAME = re.compile(r"`?(?:--?)?[A-Za-z][\w.\-]*`?")
 
 
-def claims_in(table: Table) -> list[Claim] | None:
-    """The claims of a table, one a row; None for a table of something else."""
-    table = _upright(table)
-    header, rows = table.rows[0][1] if table.rows else [], table.rows[1:]
-    width = len(header)
-    rows = [(line, [*row, *[""] * (width - len(row))][:width]) for line, row in rows if any(row)]
-    if width < 2 or not rows:
-        return None
-    heads = [re.sub(r"[*`]", "", head).strip() for head in header]
-    rows = _counted(heads, rows)
-    columns = [[row[i] for _, row in rows] for i in range(width)]
-    result = _result_column(heads, columns)
-    if result is None:
-        return None
-    changed = [i for i in range(width) if i != result and _tells_changes(heads[i], columns[i])]
-    factors = [
-        i
-        for i in range(width)
-        if i not in (result, *changed) and _is_factor(header[i], heads[i], columns[i], bool(changed))
-    ]
-    if not changed and not factors:
-        return None
-    label = next((i for i in range(width) if i not in (result, *changed, *factors) and _LABEL.match(heads[i])), None)
-    errors = [i for i in range(width) if i not in (result, *changed, *factors) and _ERROR.match(heads[i])]
-    asides = [i for i in range(width) if i not in (result, *changed, *factors, *errors) and _ASIDE.match(heads[i])]
-    minutes = next(
-        (i for i in range(width) if _MINUTES.match(heads[i]) and i not in (result, *changed, *factors)), None
-    )
-    known = {result, *changed, *factors, *errors, *asides, label, minutes}
-    unread = [i for i in range(width) if i not in known]
-    empty = [row for _, row in rows if not any(row[i].strip(" -–—") for i in changed)]
-    return [
-        Claim(
-            line,
-            " | ".join(cell for cell in row if cell),
-            _told_result(heads[result], row[result], [row[i] for i in errors], [row[i] for i in asides]),
-            Found()
-            if row in empty and not factors and any(row[i] != empty[0][i] for i in unread)
-            else _found([row[i] for i in changed]),
-            label=row[label].strip(" #*`.") if label is not None else "",
-            base=next((base for i in changed if (base := base_of(row[i]))), ""),
-            told={_factor(header[i]): row[i].strip("` *") for i in factors},
-            minutes=_minutes(row[minutes], heads[minutes]) if minutes is not None else 0.0,
+@dataclass(slots=True)
+class Columns:
+    """Which columns are what."""
+
+    outcome: int = -1
+    changes: list[int] = field(default_factory=list)
+    pair: tuple[int, int] | None = None
+    levels: list[int] = field(default_factory=list)
+    label: int = -1
+    asides: list[int] = field(default_factory=list)
+    counted: tuple[int, int] | None = None
+
+
+def _head(grid: Grid, k: int) -> str:
+    return grid.heads[k].strip() if k < len(grid.heads) else ""
+
+
+def _column(grid: Grid, k: int) -> list[str]:
+    return [row.cells[k] for row in grid.rows if k < len(row.cells)]
+
+
+def _share(values: Sequence[object]) -> float:
+    return sum(map(bool, values)) / max(1, len(values))
+
+
+class Table:
+    """Reads the trials of a table."""
+
+    def __init__(self, grid: Grid, problem: Problem, known: Mapping[str, str]) -> None:
+        self.grid, self.problem, self.known = self._upright(grid), problem, known
+        self.columns = self._columns()
+
+    def _upright(self, grid: Grid) -> Grid:
+        """The table with a trial in each row."""
+        firsts = [row.cells[0] for row in grid.rows if row.cells]
+        named = [bool(changes_in(f"`{c}`" if "`" not in c else c)) or bool(re.fullmatch(r"[a-z]+_[a-z_]+", c.strip("`"))) for c in firsts]
+        results = [n for n, c in enumerate(firsts) if w.HEAD_OUTCOME.fullmatch(c.strip("* "))]
+        runs = [h for h in grid.heads[1:] if re.match(r"(?i)\W*(?:run|try|attempt|test|exp\w*|#)?\W?\w{1,2}\W*$|base", h)]
+        if not results or not any(named) or not grid.heads or len(runs) < len(grid.heads) - 1:
+            return grid
+        line = grid.rows[results[0]].line
+        rows = tuple(
+            Row(line, (grid.heads[k], *(row.cells[k] for row in grid.rows))) for k in range(1, len(grid.heads))
         )
-        for line, row in rows
-    ]
+        return Grid(("run", *firsts), rows)
 
+    def _columns(self) -> Columns:
+        grid, columns = self.grid, Columns()
+        width = len(grid.rows[0].cells) if grid.rows else 0
+        outcomes: list[tuple[float, int]] = []
+        sets: list[float] = []
+        for k in range(width):
+            head, cells = _head(grid, k), [c for c in _column(grid, k) if c.strip()]
+            settled = _share([changes_in(c, self.known) for c in cells]) if cells else 0.0
+            judged = _share([answer(c, head, self.problem) for c in cells]) if cells else 0.0
+            sets.append(settled)
+            aside = bool(w.HEAD_ASIDE.fullmatch(head))
+            named = bool(w.HEAD_OUTCOME.search(head)) or "?" in head or bool(w.SYMPTOMS and self._asks(head))
+            score = judged + (0.7 if named else 0.0) - (0.6 if aside else 0.0) - (1.0 if settled > 0.3 else 0.0)
+            if judged and score >= 0.5 and not self._is_setting(head):
+                outcomes.append((score, -k))
+        if outcomes:
+            columns.outcome = -max(outcomes)[1]
+        for k in range(width):
+            head = _head(grid, k)
+            cells = [c for c in _column(grid, k) if c.strip()]
+            if k == columns.outcome or not cells:
+                continue
+            bare = _share([re.fullmatch(r"`?(?:--?[a-z][\w.\-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z]+[\w.\-]*)`?|[\s\-\u2013]+", c.strip()) for c in cells])
+            following = _head(grid, k + 1)
+            if columns.pair is None and bare > 0.7 and w.HEAD_VALUE.fullmatch(following) and k + 1 < width and k + 1 != columns.outcome:
+                columns.pair = (k, k + 1)
+        taken = {columns.outcome, *(columns.pair or ())}
+        for k in range(width):
+            head, cells = _head(grid, k), [c for c in _column(grid, k) if c.strip()]
+            if k in taken or not cells:
+                continue
+            aside = bool(w.HEAD_ASIDE.fullmatch(head))
+            distinct = {c.strip("` ").lower() for c in cells}
+            if sets[k] >= 0.4 and not aside and not self._is_setting(head) or (w.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside):
+                columns.changes.append(k)
+            elif self._is_setting(head) or (
+                not aside and not w.HEAD_LABEL.fullmatch(head) and head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
+                and len(distinct) <= max(2, len(cells) * 0.67) and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
+            ):
+                columns.levels.append(k)
+            elif columns.label < 0 and (w.HEAD_LABEL.fullmatch(head) or k == 0) and all(len(c) < 16 for c in cells):
+                columns.label = k
+            else:
+                columns.asides.append(k)
+        if columns.changes and columns.pair and columns.pair[0] not in columns.changes:
+            columns.pair = None if all(not c.strip() for c in _column(grid, columns.pair[0])) else columns.pair
+        runs = next((k for k in range(width) if re.fullmatch(r"(?i)(?:runs|tries|n|starts|attempts)", _head(grid, k))), None)
+        bad = columns.outcome
+        if runs is not None and bad >= 0 and runs != bad and all(c.isdigit() for c in _column(grid, bad) if c.strip()):
+            columns.counted = (runs, bad)
+        return columns
 
-def against(baseline: dict[str, str], row: dict[str, str]) -> dict[str, str]:
-    """The levels in which a row departs from the baseline's, where each has a cell for every factor."""
-    changed = {}
-    for name, cell in row.items():
-        before = baseline.get(name, "")
-        if _SAME_CELL.match(cell) or cell == before:
-            continue
-        level = cell
-        if name.startswith("-") and _ON_CELL.match(cell):
-            level = PRESENT
-        elif _OFF_CELL.match(cell) and (name.startswith("-") or not re.match(r"(?:no|off|none|false)$", cell, re.I)):
-            level = ABSENT if name.startswith("-") else "default"
-        if not (_OFF_CELL.match(cell) and (not before or _OFF_CELL.match(before))):
-            changed[name] = level
-    return changed
+    def _asks(self, head: str) -> bool:
+        return any(pattern.search(head) for pattern in w.SYMPTOMS.values()) or bool(w.CRASH.search(head))
 
+    def _is_setting(self, head: str) -> bool:
+        bare = head.strip("` ")
+        return bool(re.fullmatch(r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare)) or bare in {n.lstrip("-") for n in self.known}
 
-def _upright(table: Table) -> Table:
-    """The table with a trial in each row: where each column is one, the row of outcomes tells which."""
-    header, rows = table.rows[0][1] if table.rows else [], table.rows[1:]
-    if any(_RESULT.search(head) for head in header):
-        return table
-    last = next(
-        ((line, row) for line, row in rows if row and _RESULT.fullmatch(re.sub(r"[*`]", "", row[0]).strip())), None
-    )
-    if last is None or sum(has_outcome(cell) for cell in last[1][1:]) < 0.5 * (len(last[1]) - 1):
-        return table
-    width = len(header)
-    columns = [[header[i], *((row + [""] * width)[i] for _, row in rows)] for i in range(width)]
-    return Table([(last[0], column) for column in columns])
+    def claims(self) -> list[Claim]:
+        """The trials of the table; none for a table of something else."""
+        columns = self.columns
+        if columns.outcome < 0 and not columns.asides or not (columns.changes or columns.pair or columns.levels):
+            return []
+        if columns.outcome < 0:
+            return []
+        if not (columns.changes or columns.pair) and not self._varies():
+            return []
+        rows = [row for row in self.grid.rows if sum(bool(c.strip()) for c in row.cells) > 1]
+        judged = {row.line: self._judged(row) for row in rows} if len({r.line for r in rows}) == len(rows) else {}
+        ends = [judged.get(row.line) if judged else self._judged(row) for row in rows]
+        base = self._base(rows, ends)
+        claims: list[Claim] = []
+        plain: Row | None = None
+        above: dict[int, str] = {}
+        for row, end in zip(rows, ends, strict=True):
+            claim = self._claim(row, end, base, above)
+            if claim.base == BASELINE and not claim.levels:
+                if plain is not None and self._differs(row, plain):
+                    continue
+                plain = plain or row
+            claims.append(claim)
+        return self._named(claims, rows)
 
+    def _varies(self) -> bool:
+        return any(len({c.strip() for c in _column(self.grid, k)}) > 1 for k in self.columns.levels) and len(self.grid.rows) > 1
 
-def _counted(heads: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Rows in which a count of failures, or of passes, beside one of runs is put in words: `crash 4 of 5`."""
-    every = next((i for i, head in enumerate(heads) if _RUNS.match(head)), None)
-    if every is None:
-        return list(rows)
-    words = ["crash" if _BADNESS.match(head) else "ok" if _GOODNESS.match(head) else "" for head in heads]
-    return [
-        (
-            line,
-            [
-                f"{word} {cell} of {row[every]}" if word and cell.isdecimal() and row[every].isdecimal() else cell
-                for word, cell in zip(words, row, strict=True)
-            ],
-        )
-        for line, row in rows
-    ]
-
-
-def _result_column(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> int | None:
-    """The column of outcomes: named as one, with cells that say one; where none is named, the one that says most."""
-    share = [sum(_says(heads[i], cell) for cell in column) / len(column) for i, column in enumerate(columns)]
-    named = [i for i, head in enumerate(heads) if _RESULT.search(head) and share[i] >= 0.3]
-    if named:
-        first = [i for i in named if re.search(r"result|outcome|verdict|status|happen", heads[i], re.I)]
-        return (first or named)[0]
-    if any(_MANUAL.match(head) for head in heads):
-        return None
-    others = [
-        i
-        for i in range(len(heads))
-        if share[i] >= 0.5 and not _tells_changes(heads[i], columns[i]) and not _ASIDE.match(heads[i])
-    ]
-    return max(others, key=lambda i: share[i], default=None)
-
-
-def _says(head: str, cell: str) -> bool:
-    if has_outcome(cell[: 60 if _RESULT.search(head) else 30]) or (_WHEN.search(head) and re.match(r"\d", cell)):
-        return True
-    return bool(_RESULT.search(head)) and bool(_YES.match(cell) or _NO.match(cell))
-
-
-def _tells_changes(head: str, cells: Sequence[str]) -> bool:
-    if _ASIDE.match(head) or _MINUTES.match(head):
+    def _differs(self, row: Row, other: Row) -> bool:
+        for k in self.columns.asides:
+            cells = _column(self.grid, k)
+            if row.cells[k] != other.cells[k] and cells.count(row.cells[k]) + cells.count(other.cells[k]) > 2 and not w.HEAD_ASIDE.fullmatch(_head(self.grid, k)):
+                return True
         return False
-    found = [changes_in(cell) for cell in cells]
-    sure = sum(bool(one.changes or one.commands) for one in found)
-    base = sum(one.baseline >= 0 for one in found)
-    if _CHANGE.search(head):
-        return sure + base > 0
-    return sure > 0 and sure + base >= 0.5 * len(cells) and not _RESULT.search(head)
 
+    def _base(self, rows: Sequence[Row], ends: Sequence[Judged | None]) -> Row | None:
+        """The row of the baseline: told as such, or the first that has failed as the notes are about."""
+        for row in rows:
+            if any(re.search(r"(?i)\bbase(?:line)?\b|as deployed|\bprod\w*\b|delivered", row.cells[k]) for k in (self.columns.label, *self.columns.asides) if k >= 0):
+                return row
+        failed = [row for row, end in zip(rows, ends, strict=True) if end and end.kind is REPRODUCED]
+        return failed[0] if failed else (rows[0] if rows else None)
 
-def _is_factor(header: str, head: str, cells: Sequence[str], changed: bool) -> bool:
-    """Whether a column has a level in each row. Where another column tells changes, it takes a flag's or a
-    variable's name, or cells that are levels and nothing else."""
-    if (
-        _LABEL.match(head)
-        or _ASIDE.match(head)
-        or _MINUTES.match(head)
-        or _ERROR.match(head)
-        or not _NAME.match(header.strip(" *"))
-    ):
-        return False
-    if changed and not re.match(r"--|[A-Z][A-Z0-9]*_[A-Z0-9_]+$|[a-z]+_[a-z_]+$", head):
-        return _are_levels(cells)
-    return all(len(cell) <= 40 and len(cell.split()) <= 3 for cell in cells)
+    def _judged(self, row: Row) -> Judged | None:
+        columns = self.columns
+        cell, head = row.cells[columns.outcome], _head(self.grid, columns.outcome)
+        notes = "; ".join(row.cells[k] for k in columns.asides if row.cells[k].strip() and not re.fullmatch(r"[\d\s.:hms\u2013-]+", row.cells[k]))
+        if columns.counted:
+            runs, bad = (row.cells[k].strip() for k in columns.counted)
+            if runs.isdigit() and int(runs) > 0 and (bad.isdigit() or not bad) and int(bad or 0) <= int(runs):
+                n, k = int(runs), int(bad or 0)
+                return Judged(REPRODUCED, k, n - k) if k else Judged(CLEAN, n)
+            cell = ""
+        said = answer(cell, head, self.problem) if not _NOTHING.fullmatch(cell) else None
+        extra = judge(notes, self.problem) if notes else None
+        if re.fullmatch(r"\W*\?+\W*", cell):
+            return extra if extra and extra.kind is None else Judged(UNRESOLVED)
+        if _NOTHING.fullmatch(cell):
+            if w.NO.fullmatch(cell.strip()) and not notes and _NOTHING.fullmatch(cell) is None:
+                return Judged(CLEAN)
+            return extra if extra and (extra.kind in (None, OTHER, UNRESOLVED) or cell.strip()) else None
+        if said is None and extra is not None:
+            return extra
+        if said and re.fullmatch(r"(?i)\W*(?:err(?:or)?|e)\W*", cell):
+            others = {c.strip().lower() for c in _column(self.grid, columns.outcome)} - {cell.strip().lower()}
+            if any(w.FAILS.search(c) or self._asks(c) for c in others):
+                return Judged(OTHER)
+        if said and said.kind is REPRODUCED and extra and extra.kind is OTHER and re.fullmatch(r"(?i)\W*(?:fail\w*|crash\w*|❌|error)\W*", cell) and self.problem.kinds:
+            return Judged(OTHER) if w.REFUSED.search(notes) or w.STARTING.search(notes) else said
+        return said
 
+    def _claim(self, row: Row, end: Judged | None, base: Row | None, above: dict[int, str]) -> Claim:
+        columns = self.columns
+        parts: list[str] = []
+        for k in columns.changes:
+            cell = row.cells[k]
+            if _DITTO.fullmatch(cell):
+                cell = above.get(k, "")
+            above[k] = cell
+            if cell.strip():
+                parts.append(cell)
+        if columns.pair:
+            name, value = columns.pair
+            named = row.cells[name].strip("` ") or (above.get(name, "") if row.cells[value].strip() else "")
+            above[name] = named
+            level = row.cells[value].strip("` ")
+            if named and not _NOTHING.fullmatch(named):
+                bare = _NOTHING.fullmatch(level) or re.fullmatch(r"(?i)\W*(?:set|present|added|x)\W*", level)
+                gone = re.fullmatch(r"(?i)\W*(?:removed|absent|off|unset|none)\W*", level) and named.startswith("--") and self.known.get(named) == PRESENT
+                parts.append(f"without `{named}`" if gone else f"`{named}`" if bare else f"`{named}={level}`")
+        told = " + ".join(parts)
+        found = changes_in(told, self.known) if told else Found()
+        levels = self._levels(row, base)
+        label = row.cells[columns.label].strip() if columns.label >= 0 else ""
+        text = shown(" | ".join(c for c in row.cells if c.strip()))
+        ref = base_of(told)
+        if not found and not ref:
+            bare = not told.strip() or _NOTHING.fullmatch(told) or is_baseline(told)
+            if not bare and not levels:
+                return Claim(row.line, text, found, None, label=label)
+            ref = BASELINE if bare else ""
+        return Claim(row.line, text, found, end, ref, label, levels)
 
-def _are_levels(cells: Sequence[str]) -> bool:
-    """Whether cells are a few values that come again: `on`, `triton`, `fp8_e4m3`; no measure, date or person."""
-    told = [cell.strip("` *") for cell in cells if cell.strip("` *")]
-    return len(set(told)) < len(told) and all(is_level(cell) for cell in told)
+    def _levels(self, row: Row, base: Row | None) -> dict[str, str]:
+        levels: dict[str, str] = {}
+        for k in self.columns.levels:
+            head = _head(self.grid, k).strip("` ")
+            cell, was = row.cells[k].strip("` "), (base.cells[k].strip("` ") if base else "")
+            flag = re.fullmatch(r"(-{1,2}[A-Za-z][\w.\-]*|[A-Z][A-Z0-9_]*)(?:[ =](\S+))?", head)
+            name, told = (flag[1], flag[2]) if flag and (head.startswith("-") or "=" in head or "_" in head) else (head, None)
+            marks = {c.strip("` ") for c in _column(self.grid, k)}
+            switch = all(not c or _MARK.fullmatch(c) or re.fullmatch(r"(?i)no?|off|false|0|[-\u2013\u2014✗✘❌]|none", c) for c in marks)
+            if switch and (name.startswith("-") and (told or all(not re.fullmatch(r"[01]", c) for c in marks)) or told) and not any(c.lower() in ("on", "off", "true", "false") for c in marks):
+                on, base_on = bool(_MARK.fullmatch(cell)), bool(_MARK.fullmatch(was))
+                if on != base_on:
+                    levels[name] = (told or PRESENT) if on else ABSENT
+                continue
+            if not cell or cell == was or _NOTHING.fullmatch(cell):
+                continue
+            if not re.fullmatch(r"-{0,2}\w[\w.\-]*", name):
+                name = re.sub(r"\W+", "_", name.lower()).strip("_")
+            levels[name] = cell
+        return levels
 
-
-def _factor(header: str) -> str:
-    name = header.strip("` *")
-    return name if name.startswith("-") or (name.isupper() and "_" in name) else re.sub(r"[ -]+", "_", name.lower())
-
-
-def _found(cells: Sequence[str]) -> Found:
-    """What the cells of changes say together."""
-    told = [changes_in(cell) for cell in cells]
-    changes = tuple(change for one in told for change in one.changes)
-    commands = tuple(command for one in told for command in one.commands)
-    nothing = not changes and not commands and (not cells or any(one.baseline >= 0 for one in told))
-    empty = bool(cells) and not any(cell.strip(" -–—") for cell in cells)
-    return Found(changes, commands, 0 if nothing or empty else -1, 0)
-
-
-def _told_result(head: str, cell: str, errors: Sequence[str], asides: Sequence[str]) -> str:
-    """The outcome of a row in words, where its header is half of it (`crash?` yes), and the error that it names."""
-    if re.fullmatch(r"n/?a|\?*", cell, re.I):
-        cell = next((aside for aside in asides if has_outcome(aside) and not is_supposed(aside)), cell)
-    if not has_outcome(cell):
-        if _WHEN.search(head) and re.match(r"\d", cell):
-            cell = f"crash after {cell}"
-        elif _YES.match(cell):
-            cell = f"{'crash' if _BADNESS.match(head) else 'ok'} {cell}"
-        elif _NO.match(cell):
-            cell = f"{'ok' if _BADNESS.match(head) else 'fail'} {cell}"
-    elif _BADNESS.match(head) and (_YES.match(cell) or _NO.match(cell)):
-        cell = f"{'crash' if _YES.match(cell) else 'ok'}: {cell}"
-    named = (f"`{aside}`" for aside in asides if _EXCEPTION.search(aside))
-    return " ".join([cell, *(error for error in errors if error.strip(" -")), *named])
-
-
-def _minutes(cell: str, head: str) -> float:
-    found = _DURATION.search(cell)
-    if found is None:
-        return 0.0
-    unit = (found[2] or ("s" if re.search(r"\bs(?:ec)?\b", head) else "m"))[0].lower()
-    return round(float(found[1]) * {"h": 60.0, "m": 1.0, "s": 1 / 60}[unit], 4)
+    def _named(self, claims: list[Claim], rows: Sequence[Row]) -> list[Claim]:
+        """Cells that the judge does not understand are what the baseline's cell is, where they are the same."""
+        k = self.columns.outcome
+        cells = {id(c): next((r.cells[k].strip().lower() for r in rows if r.line == c.line), "") for c in claims}
+        failed = {cells[id(c)] for c in claims if c.judged and c.judged.kind is REPRODUCED}
+        base = next((c for c in claims if c.base == BASELINE and not c.levels and not c.found), None)
+        if base and base.judged is None and not failed and cells[id(base)]:
+            failed.add(cells[id(base)])
+        return [
+            c.ended(Judged(REPRODUCED)) if c.judged is None and cells[id(c)] and cells[id(c)] in failed else c for c in claims
+        ]

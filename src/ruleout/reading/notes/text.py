@@ -1,53 +1,94 @@
-"""Notes are pasted from anywhere: what a terminal, a chat or a browser put into their lines says nothing of trials."""
+"""Text that remembers its lines: whatever is cut out of notes can be shown where it stands in the file."""
 
 from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from ruleout.reading.lines import clean
+from ruleout.model.inert import inert
 
-LONGEST = 2000
-"""Characters of a line that are looked at: people do not write longer ones, logs that they paste do."""
-MOST = 20_000
-"""Lines that are looked at."""
-_TAGS = re.compile(
-    r"</?(?:br|p|div|span|summary|details|b|i|em|strong|kbd|sub|sup|u|code|pre|ul|li)\b[^<>]{0,80}/?>", re.I
+MOST_BYTES = 4_000_000
+MOST_LINES = 20_000
+LONGEST_LINE = 3_000
+LONGEST_SHOWN = 200
+_MARKUP = (
+    (re.compile(r"\{\{(.+?)\}\}"), r"`\1`"),
+    (re.compile(r"(?i)</?(?:code|tt|kbd)>"), "`"),
+    (re.compile(r"(?i)<br ?/?>"), " "),
+    (re.compile(r"(?i)</?(?:b|i|em|strong|details|summary|p|div|span|s|sub|sup)\b[^>]{0,80}>"), ""),
+    (re.compile(r"(?<![^\s(])=((?:-{1,2}[A-Za-z]|[A-Z_0-9]{3,}=)[^=]{0,80}(?:=[^=\s]{1,40})?)=(?![^\s.,;:)])"), r"`\1`"),
+    (re.compile("[\u2018\u2019]"), "'"),
+    (re.compile("[\u201c\u201d\u201e]"), '"'),
+    (re.compile("[\u2010\u2011]"), "-"),
+    (re.compile("\u00a0"), " "),
 )
-_COMMENT = re.compile(r"<!--.*?-->")
-_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,400}\)")
-_LOGGED = re.compile(
-    r"^\W*\(\w+ pid=\d+|\bpid=\d+|^\W*(?:INFO|WARNING|WARN|ERROR|DEBUG)\b[ :\[]"
-    r"|^\s*\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]"
-    r"|\.(?:py|cc|cpp|cu|h):\d+\]|^\s*File \"[^\"]*\", line \d+|^Traceback \(|ServerArgs\(|non-default args"
-    r"|^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* .{0,40}\b(?:INFO|WARNING|WARN|ERROR|DEBUG)\b|unauthenticated requests"
-)
-"""What a logger writes, and no person."""
-_MONOSPACED = re.compile(r"\{\{([^{}]+)\}\}")
-_QUOTE = re.compile(r"^(?: ?>)+ ?")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text and where its parts stand: `marks` are offsets with the line (from 1) that begins there."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+
+    def line(self, offset: int = 0) -> int:
+        """The line of what stands at the offset."""
+        found = self.marks[0][1]
+        for begin, line in self.marks:
+            if begin <= offset:
+                found = line
+        return found
+
+    def cut(self, begin: int, end: int) -> Text:
+        """A part, without the blanks around it."""
+        part = self.text[begin:end]
+        begin += len(part) - len(part.lstrip())
+        inner = tuple((max(0, at - begin), line) for at, line in self.marks if begin < at < end)
+        return Text(part.strip(), ((0, self.line(begin)), *inner))
+
+    @classmethod
+    def of(cls, text: str, line: int) -> Text:
+        """A text of one line."""
+        return cls(text, ((0, line),))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Text], glue: str = " ") -> Text:
+        """Several texts as one."""
+        text, marks = "", []
+        for part in parts:
+            text += glue if text else ""
+            marks += [(at + len(text), line) for at, line in part.marks]
+            text += part.text
+        return cls(text, tuple(marks) or ((0, 1),))
 
 
 def decoded(data: bytes) -> str:
-    """The text of a note, without a terminal's escapes."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    """The text of a file in whichever encoding."""
+    data = data[:MOST_BYTES]
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
-    return clean(data).decode("utf-8-sig", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("utf-8" if len(data) == MOST_BYTES else "cp1252", "replace")
 
 
-def plain(line: str) -> str:
-    """A line as a person reads it; empty for one that a logger wrote."""
-    line = line[:LONGEST].rstrip()
-    if _LOGGED.search(line):
-        return ""
-    if not line.isascii():
-        line = "".join(c for c in line.replace("\xa0", " ") if c.isprintable() or c == "\t")
-    line = _QUOTE.sub("", line)
-    if "<" in line:
-        line = _TAGS.sub(" ", _COMMENT.sub("", line)).rstrip()
-    if "{{" in line:
-        line = _MONOSPACED.sub(r"`\1`", line)
-    if "](" in line:
-        line = _LINK.sub(r"\1", line)
-    if "&" in line:
-        line = html.unescape(line)
-    return line.replace("\t", "    ") if line[:1] == "\t" else line
+def lines_of(data: bytes) -> list[str]:
+    """The lines of notes, in marks that are the same for every markup: code in backticks, no tags."""
+    text = inert(decoded(data))
+    return [line[:LONGEST_LINE] for line in text.split("\n")[:MOST_LINES]]
+
+
+def cleaned(line: str) -> str:
+    """A line without the marks of its markup, but for backticks around code."""
+    for pattern, put in _MARKUP:
+        line = pattern.sub(put, line)
+    return html.unescape(line.replace("**", ""))
+
+
+def shown(text: str) -> str:
+    """A text as one line that can be shown."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= LONGEST_SHOWN else line[: LONGEST_SHOWN - 1] + "…"

@@ -1,155 +1,301 @@
-"""The words that engineers have for what became of a trial, by what they say.
+"""The words of notes: what people call a failure, a success, a plan; what a server's command looks like.
 
-Alternatives of one expression, in this order: what negates a word stands before the word itself.
+Every table is data for the modules beside it, which hold no words of their own. English, with the common words of a few
+other languages.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from enum import StrEnum
 
 
-class Word(StrEnum):
-    """What a word says of a trial: not made, failed otherwise, did begin, did not fail, failed as before, failed, left
-    open. That it began says nothing of the failure."""
-
-    UNTRIED = "untried"
-    OTHER = "other"
-    HALF = "half"
-    CLEAN = "clean"
-    SAME = "same"
-    FAILED = "failed"
-    UNRESOLVED = "unresolved"
+def any_of(*patterns: str) -> re.Pattern[str]:
+    """Any of these, as whole words where they begin or end in letters."""
+    parts = (
+        (r"(?<![\w-])" if re.match(r"[\w(\[]", p) else "") + f"(?:{p})" + (r"(?!\w)" if re.search(r"[\w)\]?]$", p) else "")
+        for p in patterns
+    )
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
-_BAD = (
-    r"(?:crash|error|hang|garbage|problem|issue|nan|failure|segfault|oom|assert|complaint|trouble|exception|fault|abort"
-    r"|traceback|deadlock|freeze|gibberish|corruption|leak|stall|glitch|warning)\w*"
-)
-_NOT = r"(?:\b(?:does|do|did|would|will|is|was|has)(?: not|n'?t)|\bnot)"
+# -- what fails --------------------------------------------------------------------------------------------------
 
-_WORDS: dict[Word, tuple[str, ...]] = {
-    Word.UNTRIED: (
-        r"not (?:yet\b|tried|tested|run\b|done)",
-        r"\bun(?:tested|tried)\b",
-        r"\bto ?do\b|\btbd\b|\bwip\b|\bin progress\b|\bplanned\b|\bpending\b|\bskipped\b|\bqueued\b",
-        r"\bhaven'?t (?:had|tried|tested|run|got)|\bhave not (?:tried|tested|run)",
-        r"\bdid(?:n'?t| not) (?:try|test)\b",
-        r"\b(?:will|should|could|would|might|must|let's|going to|want to|plan to|worth) (?:\w+ )?"
-        r"(?:try|trying|do|run|test|check|see|be (?:run|tested|tried))\b",
-        r"\bto be (?:run|tested|tried|done)\b|\bnext\b(?=\s*:|\s*$)",
-        r"\bnoch (?:offen|nicht (?:getestet|probiert|versucht))|\bnicht getestet\b",
+SYMPTOMS = {
+    "memory access": any_of(
+        r"illegal (?:memory|address)\w*(?: access)?", "IMA", "memory access (?:fault|violation)", "out[- ]of[- ]bounds"
     ),
-    Word.OTHER: (
-        rf"\b(?:before|instead of|rather than) (?:(?:it|we|reach\w*|got|get\w*|to|the|any|a) ){{0,5}}{_BAD}\b",
-        rf"\b(?:different|another|other|new|unrelated|separate|distinct) +(?:\w+ +)?"
-        rf"(?:{_BAD}|\w*Error|thing|story|place|way|reason|message)\b",
-        r"(?<!for )(?<!by )\bsomething else\b|\bnot the same\b|\bmasked\b",
-        r"\b(?:fail|crash|die|dead|break|stop)\w* +(?:much +|even +|way +)?(?:earlier|sooner|otherwise|differently)",
-        r"\b(?:does|do|did|would)(?: not|n'?t) +(?:even +|really +|get to )?"
-        r"(?:start|load|get ready|become ready|come up|boot|launch|get (?:that far|there|up|past)|reach"
-        r"|initiali[sz]e|compile|build"
-        r"|import)\w*",
-        r"\b(?:won'?t|can(?:no|')t|could ?n(?:o|')t|could not|unable to|never) +(?:even +)?"
-        r"(?:start|load|boot|c[oa]me up|launch|g[eo]t (?:that far|there|up))\w*",
-        r"\brefuse[sd]? +to +(?:start|load|run|boot|launch)",
-        r"\b(?:start\w*|load\w*|launch\w*|server|init\w*) +(?:fails|failed|crashes|crashed|refused)\b",
-        r"\b(?:does|did)(?: not|n'?t) fit\b|\brejected\b|\bunsupported\b|\bnot supported\b"
-        r"|\bunrecogni[sz]ed argument\w*|\binvalid choice\b",
-        r"\bno such option\b|\bunknown (?:argument|option|flag)\b",
-        r"\banderer (?:fehler|absturz)|\banderes problem|\bstartet (?:\w+ ){0,2}nicht\b",
+    "assert": any_of(r"assert(?:s|ed|ion|ions)?", r"assertionerror", r"device[- ]side"),
+    "segfault": any_of(r"seg(?:mentation )?-?faults?", "segfaulted", "segv", "sigsegv", "core dump(?:ed)?"),
+    "illegal instruction": any_of(r"illegal[- ]?instruction", "cudaErrorIllegalInstruction", "sigill"),
+    "misaligned": any_of("misaligned(?: address)?"),
+    "launch failure": any_of(r"(?:unspecified )?launch fail\w+", "execution_failed"),
+    "exception": any_of(r"hardware exception", r"HSA_STATUS_\w+", "the exception"),
+    "capture": any_of(
+        r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", "fails? (?:in|during) (?:graph )?capture"
     ),
-    Word.HALF: (
-        r"\b(?:load|start|boot|launch|compil|build|built|install|initiali[sz])(?:s|ed|es|ing)? (?:up )?"
-        r"(?:fine|okay|ok|cleanly|correctly|good|well)\b",
+    "nccl": any_of("nccl (?:error|watchdog|fail\\w*)", "rccl error", "unhandled (?:cuda|system) error"),
+    "timeout": any_of(r"time[sd]?[- ]?outs?", "timed out", "watchdog(?! timeout (?:of|to))"),
+    "hang": any_of(
+        r"hang(?:s|ing)?", "hung", "stuck", r"fr[eo]ez\w*", "froze(?:n)?", r"dead-?lock\w*", r"stall\w*", "unresponsive",
+        r"stop(?:s|ped)? (?:answering|responding)", "no more tokens", r"never (?:returns?|answers|comes back)",
+        r"(?:hängt|blockiert)",
     ),
-    Word.CLEAN: (
-        rf"\b{_BAD} (?:(?:is|are|was|has|seems) )?(?:gone|disappeared|vanished|fixed|went away)\b",
-        rf"\bno (?:more |longer |further |single |such )?(?:[\w-]+ )?{_BAD}",
-        rf"\b(?:without|w/o|zero|0) (?:a |any |a single |further |one )?(?:[\w-]+ )?{_BAD}",
-        rf"\b(?:kein(?:e|en)?|ohne) (?:\w+ )?(?:{_BAD}|abst(?:urz|ürze)\b|fehler\b)",
-        r"\b(?:läuft|geht|funktioniert)\b(?! (?:\w+ )?nicht\b)",
-        r"\bnever (?:crash|fail|h[au]ng|occur|happen|reproduc|saw|seen)\w*",
-        r"\bnot reproduc\w*|\bcan(?:no|')t reproduce\b|\bcan ?not reproduce\b|\bunable to reproduce\b",
-        r"\b(?:did|does|do)(?: not|n'?t) +(?:crash|fail|hang|repro|happen|occur|oom|show|trigger|segfault|assert|die"
-        r"|break|leak)\w*",
-        r"\bnone (?:of (?:them|the \w+|those) )?(?:has |have |had )?(?:h[au]ng|crash|fail|died?|broke)\w*",
-        r"\b(?:has|have|had)(?: not|n't) (?:h[au]ng|crash|fail|died?|broke|happen|reproduc)\w*",
-        r"\bnothing (?:bad )?(?:happen\w*|wrong)",
-        r"\ball (?:good|green|fine|pass\w*)",
-        r"(?<!not )(?<!n't )(?<!\bno )(?<!never )\b(?:o\.?k(?:ay)?(?!,? (?:so|then|let|try|i|we|thanks|thx|can"
-        r"|could|what)\b)|works?|worked|working|fine|good|clean|pass(?:es|ed"
-        r"|ing)?"
-        r"|stable|healthy|fixe[sd]|gone|correct|sane|coherent|solve[sd]|cure[sd]|help(?:s|ed)|green|lgtm)\b",
-        r"\balive\b|\blives\b|\bsurviv\w*|\b(?:go(?:es|ne)|went) away|\bdisappear\w*|\bvanish\w*|\bsuccess\w*"
-        r"|\bsmooth\w*|\bheld up\b",
-        r"[✅✓✔🟢👍🎉☑]|:(?:white_check_mark|heavy_check_mark|\+1|tada|thumbsup|large_green_circle|green_circle|ok|check):",
-        r"\b(?:ran|runs|running) (?:through|for|overnight|all night|to completion|happily)\b",
-        r"\b(?:went|goes|got|made it|came) (?:all the way )?through\b"
-        r"|(?<!not )(?<!n't )(?<!never )(?<!half )\b(?:finish(?:es|ed)|complete[sd])\b(?=\W*$|[.,;:!]|\s+(?:too|fine"
-        r"|all|after|in|the run|within|without|\())",
+    "garbage": any_of(
+        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"([a-z])\1{3,}", "word salad", "nonsense", "token soup", "soup",
+        r"(?:<unused\d+>)+", r"(?:<pad>)+", "pads", "mojibake", r"wrong (?:answers?|output|tokens?|text|results?)",
+        r"corrupt\w*", r"scrambled", r"repet\w+", r"repeat(?:s|ing) (?:itself|the)", r"truncated json", "truncated",
+        r"(?:G|!)'s", "rubbish", "junk", "broken (?:output|text|json|answers?|tool calls)", r"kauderwelsch", "trash",
     ),
-    Word.SAME: (
-        r"\bsame\b|\bagain\b|\bstill\b|\bidentical\w*|\bas before\b|\bunchanged\b|\bditto\b|\blikewise\b",
-        r"\bno (?:change|difference|effect|improvement|luck|joy|dice|help)\b|\bmade no difference\b",
-        r"\bgleicher (?:fehler|absturz)|\bimmer noch\b|\bnach wie vor\b|\bwieder\b",
-        r"\bchang(?:ed|es) nothing\b|\bwithout (?:any )?(?:effect|change|success|improvement)\b|\bto no avail\b"
-        r"|\bd(?:id|oes|o) nothing\b",
-        r"\b(?:did|does|do)(?: not|n'?t) +(?:help|change|fix|matter|make)\w*|\bnot (?:it|the cause)\b",
-        r"(?<!not )(?<!to )\brepro(?:s|d|duced?|duces|ducible)?\b(?!\s*:)",
+    "empty": any_of(r"empty", "no (?:output|content|text)", "blank (?:output|answers?)"),
+    "nan": any_of(r"nans?", r"infs?"),
+    "noise": any_of("noise", r"accuracy (?:drops?|loss|collapses)"),
+    "leak": any_of(r"(?:memory )?leak\w*"),
+    "undefined symbol": any_of("undefined symbol", "importerror", "abi mismatch"),
+    "memory": any_of(
+        r"o{1,3}om(?:s|ed|-?kill\w*)?", r"out[- ]of[- ](?:\w+ )?memory", r"outofmemory\w*", r"\w*OutOfDeviceMemory",
+        "not enough (?:kv cache )?memory", "ran out of (?:memory|vram)", "no (?:available )?(?:memory|room)", "no memory",
+        r"(?:failed|unable) to allocate", r"(?:does|do|did)(?:n'?t| not) fit", r"passt nicht(?: rein)?", "too big",
+        r"KV cache (?:is needed|memory)", "cudaMalloc failed",
     ),
-    Word.FAILED: (
-        rf"{_NOT} +(?:really +)?(?:ok|okay|work|good|fix|fine|stable|clean|pass|correct|solve|gone|surviv|cure)\w*",
-        r"\bno (?:good|go|bueno)\b|\bnever work\w*|\bunstable\b|\bincorrect\b|\bwon'?t work\b|\bnot help\w*",
-        r"\bcrash\w*|\bfail\w*|\bbroken?\b|\bbreaks?\b|\bbad\b|\bwrong\b|\bgarb(?:age|led)\w*|\bgibberish\b"
-        r"|\bnonsense\b",
-        r"\bsalad\b|\bempty\b|\bh[au]ngs?\b|\bhanging\b|\bstuck\b|\bstall(?:s|ed)?\b|\bdead-?lock\w*|\bfr(?:ee"
-        r"|o)ze[sn]?\b",
-        r"\bseg-?faults?\w*|\b(?:sig)?segv\b|\bcore dump\w*|\bboom\b|\bdie[sd]\b|\bdead\b|\bdying\b|\bassert\w*"
-        r"|\boom\w*|\bfaults?\b",
-        r"\bout of memory\b|\bunresponsive\b|\bnans?\b|\berrors?\b|\b\w+Error\b|\bexception\b|\btraceback\b|\bkilled\b",
-        r"\btimes? ?outs?\b|\btimed out\b|\bko\b|\bnok\b|\bcorrupt\w*|\billegal\b|\bXid\b|\bleak\w*|\bregress\w*"
-        r"|\bred\b",
-        r"\bblow\w* up\b|\bblew up\b|\bkaputt?\b",
-        r"\b(?:läuft|geht|funktioniert) (?:\w+ )?nicht\b|\babst(?:urz|ürze)\b|\bst(?:ü|ue)rzt\b|\babgestürzt\b"
-        r"|\bhängt\b|\bfehler\b",
-        r"[❌✗✘✖🔴💥☠]|:(?:x|boom|red_circle|no_entry|fire|skull|-1|thumbsdown|negative_squared_cross_mark):|!!!!+",
-    ),
-    Word.UNRESOLVED: (
-        r"\bnot a valid (?:test|run|trial)\b|\binvalid (?:test|run|trial)\b|\b(?:do|does|did)(?:n't| not) count\b"
-        r"|\bnot counted\b",
-        r"\babort(?:ed)?\b|\binconclusive\b|\bunclear\b|\bunresolved\b|\bg[ai]ve up\b|\binterrupted\b|\bunfinished\b",
-        r"\bnot finished\b|\bdid(?:n'?t| not) finish\b|\bstopped (?:it|early|the run)\b|\bhad to (?:stop|kill|abort)\b",
-        r"\blost (?:the )?(?:node|machine|log|box|allocation)\b|\bpreempt\w*|\bno result\b|\bcancel\w*",
-        r"\bran out of time\b|\bcould not tell\b|\bcan'?t tell\b|^\s*\?+\s*$|\bunknown\b|\bdid(?:n't| not) wait\b",
-    ),
+    "shape": any_of("shape mismatch", "size mismatch"),
 }
-_EVENTS = re.compile("|".join(f"(?P<{word}>{'|'.join(rows)})" for word, rows in _WORDS.items()), re.IGNORECASE)
-CODE = re.compile(r"`+([^`]*)`+|(?<![\w=~/])[~=]([^\s~=](?:[^~=]*[^\s~=])?)[~=](?![\w=~])")
-"""Code inside of a text: Markdown's, and org-mode's."""
-_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
-_EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
+"""Failures by what they are; a note's problem is one or a few of them, and any other is another failure."""
 
+KIN = (
+    frozenset({"timeout", "hang", "nccl"}),
+    frozenset({"garbage", "nan", "noise"}),
+    frozenset({"memory access", "segfault", "exception"}),
+    frozenset({"garbage", "empty", "noise"}),
+)
+"""Failures that people call by each other's names."""
+CRASHES = frozenset(
+    {"memory access", "assert", "segfault", "illegal instruction", "misaligned", "launch failure", "exception", "capture",
+     "nccl", "undefined symbol", "leak", "memory", "shape", "named"}
+)  # fmt: skip
+"""What is also called just a crash."""
+CRASH = any_of(
+    r"crash(?:es|ed|ing|t)?", r"die[sd]?", "dying", "dead", r"aborts", r"core dumped", r"exit(?:s|ed)(?: at| in| with)?",
+    r"kill(?:s|ed) (?:itself|by signal)", "falls? over", "fell over", "blew up", "blows up", "boom", r":boom:", "💥",
+    "☠", "💀", "kaputt", "abst\\w*rz\\w*", r"abgest\w*rzt", "went down", r"throws", "gpu reset", "goes down", "signal \\d+",
+    "signal (?:9|11)", "process aborted", "crashed again", "panics?", "plante",
+)  # fmt: skip
+EXCEPTION = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception))\b|\bexception\b|\b(?:CUDA|HIP|NCCL|RCCL|cuBLAS) error\b")
+FAILS = any_of(
+    r"fail(?:s|ed|ure|ures|ing)?", "bad", "broken", "breaks", "broke", "wrong", "error", "errors", "incorrect",
+    "✗", "✘", "❌", "✖", "🔴", "👎", r":x:", r"\(x\)", "ko", "nok", r"comes? back", r"came back", "persists?", "remains",
+    r"reproduce[sd]?", r"reproducible", "repro", "fehler", r"l[äa]uft nicht", "geht nicht", r"happens", "happened",
+    "had it", "has it", "have it", r"came all the same", "bug (?:is )?(?:there|present)", "affected", "problem (?:is )?there",
+    "occurs", "shows up", "échoue", "plante", "falla", "mal",
+)  # fmt: skip
+"""Failing without saying how: as the note's problem does."""
+SAME = any_of(
+    "same", "identical", "as before", "no (?:change|difference|effect|luck|help|improvement|joy|dice)", "again", "still",
+    r"chang(?:es|ed|ing) nothing", r"makes? no difference", r"made no difference", "nothing changed", "ditto",
+    r"(?:did|does|do)(?:n'?t| not) (?:help|change|matter|fix|solve|make a difference|cure)(?: (?:it|anything|a thing))?", r"unchanged",
+    r"without (?:any )?effect", "no effect", "unaffected", "likewise", "wieder", r"gleiche[rs]?", "immer noch", "as with",
+    "just as", "exactly as", "not (?:related|it|the cause)", "like (?:before|in|the)", "neither", "not fixed", "no better",
+    "useless", "mismo", "même", "did nothing", "does nothing", "in vain", "to no avail", r"help(?:s|ed)? (?:nothing|neither)",
+)  # fmt: skip
+GONE = any_of(
+    r"gone", "disappear(?:s|ed)?", r"go(?:es)? away", "went away", "vanish(?:es|ed)?", "(?:is |was )?(?:fixed|solved|cured)",
+    "no more", r"(?:did|does)(?:n'?t| not) (?:occur|come|appear|happen|return|show)\w*", "weg", "stopped", "avoided", "over",
+)  # fmt: skip
 
-def said(text: str) -> Iterator[tuple[int, int, Word]]:
-    """The words of a text that say what became of a trial: where each begins and ends."""
-    for found in _EVENTS.finditer(spoken(text)):
-        if (word := Word(found.lastgroup or "")) is not Word.HALF:
-            yield found.start(), found.end(), word
+# -- what works --------------------------------------------------------------------------------------------------
 
+WORKS = any_of(
+    "ok", "okay", "fine", "good", "great", r"works?", "worked", "working", r"pass(?:es|ed|ing)?", "clean(?:ly)?",
+    r"succe(?:ss|eds|eded|ssful\w*)", "healthy", "stable", r"surviv(?:e|es|ed)", "lives", "alive", "correct(?:ly)?",
+    "right", "normal(?:ly)?", "readable", "finite", "sane", "coherent", r"fix(?:es|ed)(?: (?:it|this|the \w+))?",
+    r"solve[sd]?(?: it)?", r"cure[sd]?", r"help(?:s|ed)", r"(?:go|goes|went|got|gets|comes|came|ran|runs|run|is) through",
+    r"finish(?:es|ed)", r"complete[sd]?", "completes", r"serve[sd]", r"serving", r"boots", r"comes up(?: and \w+)?", "starts(?:,| and)",
+    "all good", "no (?:more )?(?:issues?|problems?|trouble|complaints?|failures?|errors?|faults?)", "healthy", "perfect",
+    "without (?:an?|any|one|a single) (?:problem|issue|error|hitch|incident|failure|fault)", "without (?:problems|issues|errors)",
+    r"all (?:\d[\d.,k]* )?(?:done|right|answered|passed|prompts|good|correct|came back|requests)", "all of the [\\d,]+ came",
+    "✅", "✓", "✔", "☑", "👍", "🎉", "🟢", r":white_check_mark:", r":heavy_check_mark:", r":tada:", r":\+1:", r"\(/\)", r"\(y\)",
+    r"läuft", "geht", "lief", "funktioniert", "ohne fehler", "marche", "funciona", "bien", "green", "answers", "answered",
+    r"as expected", "usable", "holds?", "held", "ran (?:its|to its|to the) \\w+", r"to its end", "to the end", "no longer",
+    r"(?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)",
+    r"whole (?:hour|day|night|run|replay|afternoon)", "nothing (?:bad|happened|wrong)", "runs since", "runs (?:fine|ok|well)",
+    r"([\d,.k]*\d[\d,.k]*) (?:of|/) \1(?! )", "finds the needle", "returns? (?:every|normally|fine)", "up and running", "no fault",
+    "quiet",
+)  # fmt: skip
+NEGATED = re.compile(
+    r"(?i)(?:\b(?:no|not|never|without|zero|none|neither|nor|nothing|nobody|kein\w*|ohne|nicht|free of|sin|sans|pas|any)\b"
+    r"|n't|\b0(?: of \d+| ?/ ?\d+)?|^-)[\s`'\":]*(?:(?:a|an|any|single|more|the|further|one|of|them|has|have|had|been|be"
+    r"|longer|sign|trace|new|such|really|ever|even|that|to|get|see|saw|seen|come|came|produce|give|another|kind|so|very|too"
+    r"|quite|much|all|in|\d[\d,.]*)[\s`'\"]+){0,4}[`'\"(]*$"
+)
+"""What stands before a word that is denied."""
+INSTEAD = re.compile(r"(?i)(?:instead of|rather than|before (?:it |we |i )?(?:got|gets|get|came|reached)? ?(?:to|at)?|unlike|like|not the)"
+                     r"(?: the| a| any)? *[`'\"]*$")  # fmt: skip
 
-def spoken(text: str) -> str:
-    """The text with flags blanked out, and code that is no error: neither `--no-crash` nor a value says anything."""
+# -- what says something else ------------------------------------------------------------------------------------
 
-    def blank(found: re.Match[str]) -> str:
-        return found[0] if is_error(found[1] or found[2] or "") else " " * len(found[0])
+REFUSED = any_of(
+    r"(?:does|did|do|will|would|could|can|is|was)(?:n'?t| not|not) (?:(?:even|ever|at all|yet) )?(?:start|come up|load|boot"
+    r"|get (?:that far|up|past|ready|through|going)|launch|run (?:at all|here)|compile|build|serve|install|import|initiali[sz]e|go up)",
+    r"won'?t (?:even )?(?:start|load|come|boot|run|launch|compile|build)", "cannot (?:start|load|be loaded|run)",
+    r"refuse[sd]?(?: to \w+)?", r"never (?:even )?(?:started|got (?:to|past|up)|gets (?:to|past)|became ready|came up|comes up|loaded|finished loading)",
+    r"fail(?:s|ed)? to (?:start|load|init\w*|launch|build|import|boot|compile)", r"(?:un|not )recogni[sz]ed", "not known",
+    r"(?:key|flag|option|argument|variable|parameter)s? (?:is |are )?(?:not known|unknown|gone)", r"no such (?:option|flag|key|argument)",
+    r"unknown (?:arg\w*|option|flag|key|parameter|model|env\w*|backend)", r"invalid (?:arg\w*|choice|option|value|grammar|config\w*|backend)",
+    r"not (?:(?:yet|currently) )?(?:supported|available|valid|installed|found|implemented|compatible|built)", r"unsupported", "incompatible",
+    r"reject(?:s|ed)", r"requires?", r"needs (?:sm|cc|compute|an?|at least|page|nvcc|all|gpu|cuda)\b[^.;]*", r"must be\b", "wants",
+    r"(?:arg\w*|config\w*|usage|validation|parse|parser|import|build|ninja|nvcc|compile|pydantic|dependency|startup) error",
+    r"can'?t (?:resolve|find|load|import|start)(?: it)?", "cannot find", r"(?:gone|removed) in (?:this|that|the)", "that engine is gone",
+    r"complains?(?: about)?", r"only supports?", r"(?:is|are) missing", "mismatch", "no kernel image", "no start", "startet (?:erst gar )?nicht",
+    r"startet nicht", r"asks? for", r"greater than", "larger than (?:the available|what fits)", "placement group",
+)  # fmt: skip
+"""It came to nothing for a reason of its own."""
+OTHERWISE = any_of(
+    r"(?:a )?(?:different|another|other|unrelated|new|separate) (?:error|problem|failure|crash|issue|bug|assert\w*|exception|thing|story|reason|kind)",
+    r"(?:in )?another way", "other (?:error|failure)", "differently", "something else", "unrelated", r"anderer (?:fehler|absturz)",
+    "not the same(?: thing| error| failure)?", "different(?: one| this time)?", "but not (?:with )?(?:the|our|that)",
+)  # fmt: skip
+STARTING = any_of(
+    r"(?:at|on|during|in|before|while|when|at the) (?:the )?(?:very )?(?:start(?:[- ]?up|ing)?|boot(?:ing)?|init\w*|load(?:ing)?|import\w*|profil\w*"
+    r"|warm-?up|launch\w*|capture|argument|the weights)", "loading(?: the)? weights", "weight load\\w*", "profile run",
+    r"engine init\w*", "before (?:it was up|anything|serving|being served)", "beim laden", "beim start",
+)  # fmt: skip
+UNSURE = any_of(
+    "inconclusive", r"(?:can'?t|cannot|can not|could(?:n'?t| not)) (?:really )?(?:say|tell|judge|conclude|know)", "no verdict", "don'?t know", "dunno",
+    "no (?:idea|conclusion|result|statement)", r"(?:say|says|said|tells?|told|learn(?:ed|t)?|shows?|proves?)(?: (?:us|me))? (?:nothing|little)",
+    r"nothing (?:learn(?:ed|t)|said|proven)", r"(?:would|do|did|does|should)(?:n'?t| not) (?:really )?count\b[^.;]*", "not (?:be )?counted",
+    r"(?:not an? |in)valid (?:test|run|result)", "not a (?:valid|fair|real) (?:test|run)", "unclear", "undecided", "unresolved", "meaningless",
+    r"proves nothing", "doubtful", "not conclusive", "either way", "🤷", r"no opinion", "unentschieden", "void", "useless run", "discard(?:ed)?",
+    "not usable",
+)  # fmt: skip
+STOPPED = any_of(
+    r"abort(?:ed|ing)?(?: by \w+)?", r"gave up", "give up", r"cancel+ed", "interrupted", r"stopped (?:it|early|before|at|after|by)", "stopped",
+    r"reboot\w*", r"drained", r"pre-?empted", r"(?:lost|took) (?:the|my) (?:node|box|connection|server)", "ssh (?:dropped|died)", "killed (?:it|by me|after)",
+    r"still (?:going|running)", r"needed (?:for something|elsewhere|by)", r"(?:ran )?out of time", "no time left", "cut short", "node (?:was )?(?:taken|gone|lost|down)",
+    r"switched off at", "had to (?:stop|leave|go)", r"\(\?\)", "did(?:n'?t| not) finish", "unfinished", "never finished", "abgebrochen", "evicted",
+    r"maintenance", "power cut", "i kill(?:ed)? it", "disk (?:was )?full", "filled the disk",
+)  # fmt: skip
+NOT_RUN = any_of(
+    r"not (?:yet |been |even |really )*(?:tried|tested|run|done|started|checked|attempted|looked|measured|touched|reached)(?: yet)?", "untested", "todo", "to do", "tbd", "queued", "pending",
+    "planned", r"will (?:do|try|test|run|check|be)(?: \w+)?", "to be (?:done|tested|run)", r"waiting (?:for|on)", "waits for", "still building", "no time(?: yet)?",
+    "not yet", r"(?:have|has|had|did)(?:n'?t| not) (?:\w+ ){0,2}(?:tried|tested|run|done|had|got|try|test|checked|get to|been)", "never (?:tried|tested|ran|got round|got to testing)", "⏳",
+    r"do(?: it)? after", r"does it on \w+", "scheduled", "noch offen", "offen", "open", "(?:only )?next", r"nobody (?:has )?tried", r"ungetestet", "not my turn",
+    "in progress", "on my list", r"to try", "later",
+)  # fmt: skip
+WEAKLY_NOT_RUN = any_of(r"skip(?:ped|s)?", r"tomorrow", r"tmrw", "monday", "maybe", r"download\w*", "n/a")
+YES = re.compile(r"(?i)\W*(?:yes|y|yep|yeah|ja|true|sí|oui|always|every time|❌|✅|✔|✓|x|\(/\)|1)\b\W*|\W*(?:✅|✔|✓|❌)\W*")
+NO = re.compile(r"(?i)\W*(?:no|n|nope|nein|false|non|never|0|none|❌|✗|✘)\b\W*|\W*(?:❌|✗|✘|[-\u2013\u2014])\W*")
 
-    return _FLAG.sub(lambda found: " " * len(found[0]), CODE.sub(blank, text))
+# -- what is no trial --------------------------------------------------------------------------------------------
 
+SUPPOSED = any_of(
+    r"(?:i|we|you|one|he|she|they|it|this|that|which|who|someone|somebody|and|\w+)?(?:'d| would| could| should| might| ought)(?! not (?:count|start|load|come|run|boot))(?!n't)(?= \w)",
+    r"(?:i|we)(?:'ll| will| shall)", r"will (?:be|try|do|run|test|check|build|need|redo|repeat|see)", "going to", r"gonna", r"(?:plan|plans|planning|want|wanted|wants|hope|hoping|like|ought) to",
+    r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody|to) (?:try|test|check|run|use|set|open|see)",
+    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|do not|don't|never|avoid|upgrade|restart the|see|use|make sure|remember)\b",
+    r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
+    r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
+    r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
+    r"what i(?:'d| would)", "remains to", "on the list", "still (?:open|to do)",
+)  # fmt: skip
+HEARSAY = any_of(
+    r"(?:someone|somebody|people|they|he|she|vendor|support|forum|docs?|documentation|readme|release notes|changelog|reddit|internet|colleagues?|\w+) (?:on the \w+ )?(?:says?|said|claims?|claimed|mentioned|told|wrote|reports?|remembers?|thinks|recommends?|proposed|suggested|suspects)(?! (?:nothing|little))",
+    r"according to", "i was told", "was told", r"i (?:read|heard) that", "in my experience", r"(?:in|last) (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|year)(?! \d)",
+    "nobody has ever", "a year ago", "apparently", "supposedly", "(?:had|have) something like", r"fixed in main",
+)  # fmt: skip
+CONCLUDES = re.compile(
+    r"(?i)^\W*(?:so\b(?! (?:i |we )?(?:ran|tried|far|with|without|then i|now))|=>|⇒|ergo|therefore|thus|hence|conclusion|in short|tl;?dr|summary|overall|verdict:|workaround"
+    r"|both|reading:|means|meaning|to me|that smells|smells|i'm rolling|decision|seems|looks like|it (?:is|was|seems|picks)|we take|i take|the (?:bug|cause|reason|default)\b|note:|nb:|fyi|also\b$)"
+)
+PLAN_TITLE = re.compile(
+    r"(?i)^\W*(?:[\d.]+\)?\s*|todo\s+|done\s+)?(?:(?:the |my |our |some |what |things? |still )*"
+    r"(?:next(?:\b(?! .*(?:tried|ran|was)))|to-?do|ideas?\b(?! \d)|open\b|plans?\b|later|not (?:yet )?(?:tried|done|tested|run|started|relevant|touched)|untested|untried|haven'?t|didn'?t try"
+    r"|i (?:did not|didn't|have not|haven't|would|want|think|suspect|believe)|discussed|action items?|questions?|suggest\w*|recommend\w*|do not|don'?t|never|noch offen|offen|nobody"
+    r"|to (?:run|try|check|test|do|follow)|still (?:to|open)|follow[- ]?ups?|lessons|long[- ]?term|mitigat\w*|test plan|test result|references|links|related|would|motivation|modifications|checklist$"
+    r"|remaining|left\b|pending|planned|parked|wish ?list|someday|backlog|untersuch\w* offen|offene))"
+)
+CLOSING_TITLE = re.compile(
+    r"(?i)^\W*(?:[\d.]+\)?\s*)?(?:my |our |the |preliminary |so far|current )*(?:conclusions?|summary|tl;?dr|workarounds?|ruled out|root cause|analysis|interpretation|verdict|environment|system info|env|versions?"
+    r"|what i think|what went well|impact|background|context|resolution|decision|hypothesis|theory|assessment|fazit|legend|glossary)\b[^:]{0,25}:?\W*$"
+)
+BASELINE = any_of(
+    "base(?:line)?(?: (?:run|command|args|config\\w*))?", "none", "nothing(?: changed| at all| added)?", "(?:un|not )(?:changed|modified|touched)", "as[ -]is", r"as (?:deployed|reported|documented|above|shipped|delivered|it (?:is|was)|in (?:prod\w*|staging|the \w+)|started|usual|given|before)",
+    "defaults?", "vanilla", "stock", "plain", "control", "original(?: \\w+)?", r"no changes?", "without (?:any )?changes", r"same (?:args|arguments|command|flags|settings)", r"wie oben", "like prod\\w*", r"(?:what|as) (?:\w+ ){0,2}(?:runs|customer runs)",
+    "prod(?:uction)?(?: (?:args|config|command|settings|flags))?", "reference", "nichts", "unverändert", "usual command", "normal start", "see above", "ran it again unchanged", "reported",
+)  # fmt: skip
+LIMITED = any_of(
+    "half", "but", "except", "other", "another", "different", r"with(?! (?:the|un|same|no|original|all|its|a|any|our|stock|default|prod)\b)", r"on (?:an?|the|\w*\d\w*)(?: \w+)? (?:box|node|machine|gpu|card)", "without(?! (?:any )?changes)", "smaller", "bigger", "instead", "fewer",
+    "on [A-Z]+\\d+\\w*",
+)  # fmt: skip
+"""Words that make of a baseline something that is not understood."""
 
-def is_error(code: str) -> bool:
-    """Whether what is quoted as code is what an engine said when it failed."""
-    if _EXCEPTION.search(code) or "!!!!" in code:
-        return True
-    return len(code.split()) > 1 and not code.lstrip().startswith("-") and _EVENTS.search(code) is not None
+# -- names -------------------------------------------------------------------------------------------------------
+
+PROGRAM = re.compile(
+    r"(?:(?<=^)|(?<=[\s`(:;\"'$#>]))(?:(?:\S*/)?(?:vllm serve|sglang serve|trtllm-serve|llama-(?:server|cli|bench)|text-generation-(?:launcher|server)|lmdeploy serve|transformers (?:serve|chat)"
+    r"|mlc_llm serve|aphrodite run|tritonserver|llama serve|ktransformers|lightllm)|(?:\S*/)?python[\d.]* -m (?:sglang|vllm|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
+)
+OTHER_PROGRAM = re.compile(
+    r"^\W*(?:sudo )?(?:nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls|cd|free|top|htop|watch|kill|pkill|echo|docker (?:ps|logs|pull|stop)|kubectl|ps|cmake|make|py-spy"
+    r"|(?:\S*/)?python[\d.]* (?!-m (?:sglang|vllm))\S+|\S*bench\S*|vllm bench|genai-perf|lm_eval|ray|rsync|scp|ssh|dmesg|source|\S+\.py|\S+\.sh|history|tmux|-DGGML\S*)\b"
+)
+PACKAGES = (
+    r"vllm|sglang|sgl[-_]kernel|transformers|torch|pytorch|flashinfer(?:-python)?|triton|tensorrt[-_]llm|trt-?llm|lmdeploy|llama\.cpp|nccl|cuda|rocm|driver|aiter|xformers|flash[-_]attn|deep[-_]?gemm|deep[-_]?ep|tgi|image|build"
+    r"|commit|python|numpy|ray|nvshmem|cutlass|xgrammar|tokenizers|safetensors|accelerate|bitsandbytes|kernel|pip|release|wheel|container|llama-server|text-generation-inference"
+)
+MINOR_PACKAGES = frozenset({"cuda", "driver", "python", "kernel", "pip", "release", "wheel", "container"})
+FEATURES = (
+    r"cuda[ -]?graphs?|graphs|prefix[ -]cach(?:e|ing)|radix[ -]cache|chunked[ -]prefill|overlap[ -]schedul\w+|async[ -]scheduling|custom[ -]all[ -]?reduce|spec(?:ulative)?[ -]decod(?:e|ing)|torch\.?[ -]?compile|flash[ -]?attention"
+    r"|expert[ -]parallel(?:ism)?|dp[ -]attention|p2p|lora|mtp|eagle|kv[ -]offload(?:ing)?"
+)
+LEVELS = frozenset(
+    "auto none on off true false yes no triton flashinfer flashmla fa2 fa3 fa4 cutlass_mla torch_native aiter ray mp uni spawn fork eager outlines guidance llguidance xgrammar normal low_latency pytorch tensorrt turbomind naive half float"
+    " float16 float32 bfloat16 fp16 bf16 fp8 int8 fcfs lpm priority dummy mistral hermes layer row paged flashdecoding deepep pplx sdpa fp8_e5m2 fp8_e4m3 awq gptq mxfp4 throughput latency default lru lfu random external_launcher q8_0 f16"
+    " disabled enabled max full piecewise math mem_efficient deep_gemm cutlass marlin auto-round standard slow legacy hybrid".split()
+)
+STOP_WORDS = frozenset(
+    "a about added after afterwards again all alone along already also always am an and another any anyway are as asks at back bad be because been before both broke broken but by came can cannot changed changes clean comes command could crash"
+    " crashed crashes did didn didn't died dies do does doesn doesn't done down dropped dunno each either else enough ended error errors even every everything except fail failed fails fault fine finished first fixed fixes for forever froze from full"
+    " gave get gets gibberish gives go goes gone good got had halves hang hangs happens has have he help helped helps here hung i if ima in instead into is isn it its just keeps killed last led less like loads made makes makes. me minutes more most"
+    " much must my nan nans needs never no none. nope nor not nothing now of off. ok okay on. once one only oom or other otherwise our out over passed passes plus produced put raised ran rather really refused refuses removed reproduced result"
+    " results run running runs same seems segfault segfaults set shows since so solved solves some starts still stopped such survived survives switched takes than that the them then there they this throws time timeout to today together too"
+    " took tried tries turned twice unchanged until up us used using was wasn we went were what when where which while who will with without won worked works would wrong yes yet you instead doubles slows seg assert asserts nonsense garbage empty"
+    " survive live lives boots und mit ohne oder war ist nicht noch wieder as. gave same. helped. either. did. works. is. was. too. crash. hang. also. alive capture capturing correct correctly dead during exits freezes frozen gpu".split()
+)
+UNITS = r"(?:%|percent|s|sec\w*|m|min\w*|h|hours?|hrs?|x|times?|runs?|requests?|reqs?|prompts?|t/s|tok\w*|days?|gb|gib|mb|of|out)\b"
+REMOVAL = re.compile(
+    r"(?i)(?:\b(?:without|w/o|no|drop(?:ped|ping|s)?|remov(?:e|ed|ing|es)|(?:took|take|taking|leave|left|leaving) (?:out|off|away)|minus|delet\w+|omit\w*|unset|ohne|less|lost|disabled?|not set|sans|sin)"
+    r"|(?:^|[\s(])[-\u2013\u2212])(?: (?:the|our|any|both|just|only|flag|flags|option|env|var|setting))*[ :]*[`'\"(]*$"
+)
+REMOVED = re.compile(
+    r"(?i)^[`'\")]*\s*(?:=\s*)?(?:(?:was |were |is |flag )?(?:removed|dropped|taken (?:out|off)|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
+)
+ALTERNATIVE = re.compile(
+    r"(?i)\b(?:instead of|rather than|not|was|were|unlike|than|(?:needs?|requires?|wants?)|depends on|default(?: is)?|because of|thanks to|from|kept|keeping|still with|already had|as"
+    r"|(?:put|went|go|set|switched|turned|back) back(?: to| at| in| on)?|back (?:to|at|in|on)|restored|greater than) (?:the )?[`'\"(]*$"
+)
+"""What stands before a setting that is not what the trial set."""
+RESTORED = re.compile(r"(?i)^[`'\")]*\s*(?:back (?:in|on|again)|(?:on|in) again|restored|re-?enabled|as (?:it was|before))")
+
+# -- heads of columns and keys of records ------------------------------------------------------------------------
+
+HEAD_OUTCOME = any_of(
+    "results?", "outcome", "verdict", "status", "output", "seen", "saw", r"got", "observ\\w*", r"behaviou?r", "effect", r"(?:what )?(?:happened|happens|came out|i saw|we saw|it did|i got|we got)",
+    r"ergebnis", "what you get", "answers?", "state", "end(?:ed)?", "finding", "pass", "works?", "ok", "result\\w*", "canary", "reaction", "conclusion", r"resultado", "error\\?",
+)  # fmt: skip
+HEAD_CHANGE = any_of(
+    r"changes?", "changed", r"chang\w+ .*", "diff\\w*", "delta", "set(?:ting)?s?", "flags?", "args?", "arguments?", "extra \\w+", "options?", "knobs?", "variants?", "variation", "tried", "try", "what(?: we| i)?(?: set| changed| tried| did)?", "mod\\w*", "config\\w*",
+    "param\\w*", "env(?:ironment)?(?: vars?)?", "experiment", "test(?:ed)?", "command", "cmd", "launch", "run with", "with", "änderung", "action", "measure", "attempt", "tweak", "switch", "under test", "hypothesis", "what is different",
+)  # fmt: skip
+HEAD_LABEL = re.compile(r"(?i)\W*(?:#|no\.?|nr\.?|n|id|run|try|trial|attempt|test|exp\w*|row|job ?id|step|index|tag|name|label|case|ticket|item)?\W*")
+HEAD_ASIDE = any_of(
+    "notes?", "remarks?", "comments?", "who", "by", "owner", "tested by", "engineer", "date", "day", "when", "time", "t", "elapsed", "duration", "took", "after", "minutes?", "min", "how long.*", "log.*", "links?", "tput", "throughput", "tokens? .*", r".*tok/?s.*",
+    "ttft.*", "area", "group", "topic", "tag", "due", "priority", "host", "node", "wer", "bemerkung", "kommentar", "details?", "excerpt", "speed", "cost", "latency", "runs", "reason", "why", "lasted", "evidence", "started", "ended",
+)  # fmt: skip
+HEAD_NAME = any_of("param\\w*", "settings?(?: changed)?", "keys?", "flags?", "variables?", "options?", "knobs?", "name", "what", "changed", "change", "args?", "env")
+HEAD_VALUE = any_of("value", "set to", "to", "level", "new(?: value)?", "now", "with", "wert", "tried")
+KEY_OUTCOME = any_of(
+    "results?", "outcome", "verdict", "status", "seen", "saw", "got", "observ\\w*", "effect", "happened", "ergebnis", "what happened", "output", "ended", "reaction", "came out", "error", "actual", "res", "out",
+)  # fmt: skip
+KEY_CHANGE = any_of(
+    "set", "chang\\w*", "diff", "delta", "settings?", "flags?", "args?", "arguments?", "extra(?: \\w+)?", "options?", "knob", "what", "tried", "tests?", "cmd", "command", "mod\\w*", "config\\w*", "env", "variant", "with", "run", "launch", "start\\w*", "did", "action", "param\\w*", "value", "änderung",
+)  # fmt: skip
+KEY_PROBLEM = any_of("symptoms?", "problem", "issue", "error", "failure", "fails", "fehler\\w*", "bug", "failing", "what fails", "crash", "target", "what happens", "impact", "the thing", "looking for", "chasing", "expected")
