@@ -26,7 +26,8 @@ _SWITCH = re.compile(
     rf"|turn(?:ed|ing)? (?P<c>{w.FEATURES}) (?P<z>off|on)\b)"
 )
 _TO = re.compile(r"`?\s*(?:=|to|->|→|:|down to|up to|at|is|set to)\s*`?(?=[\w\-.{'\"])")
-_QUOTED = re.compile(r"\"(?![{\[\s])[^\"\n]{3,300}\"")
+_QUOTED = re.compile(r"(?:(?<=[\s(:`])|^)\"(?![{\[\s])(?=[^\"]* )[^\"{}\n]{3,300}\"")
+_CLIENT = re.compile(r"`(?P<inside>[^`]+)`")
 _MESSAGE = re.compile(r"`[^`]*(?:\b\w*(?:Error|Exception)\b|\bplease\b|\bnot \b|error:|failed)[^`]*`")
 _BOOLEAN = re.compile(r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$|--mlock$|--async-scheduling$|--\S+-embeddings?$")
 _WANTS = re.compile(r"--(?:no|disable)[-_]")
@@ -223,6 +224,7 @@ def changes_in(text: str, known: Mapping[str, str] | None = None) -> Found:
     if command is not None:
         return Found((), command, ((command.begin, command.end),))
     masked = _blank(_blank(text, _QUOTED), _MESSAGE)
+    masked = _CLIENT.sub(lambda m: " " * len(m[0]) if w.OTHER_PROGRAM.match(m["inside"]) else m[0], masked)
     read = _read_flags(masked, known)
     read += _read_variables(masked, read)
     read += _read_packages(masked, read)

@@ -18,6 +18,7 @@ class Claim:
     Attributes:
         base: what it is told against: a label of an earlier claim, or one of the names above.
         levels: settings told by the columns of a table, already as a difference to its baseline.
+        said: what it says became of it, where that stands apart.
         prose: told in running text, where a trial is often told twice.
     """
 
@@ -30,7 +31,8 @@ class Claim:
     levels: Mapping[str, str] = field(default_factory=dict)
     exported: Mapping[str, str] = field(default_factory=dict)
     prose: bool = False
+    said: str = ""
 
-    def ended(self, judged: Judged | None) -> Claim:
+    def ended(self, judged: Judged | None, said: str = "") -> Claim:
         """The claim with what became of it."""
-        return replace(self, judged=judged)
+        return replace(self, judged=judged, said=said or self.said)

@@ -25,7 +25,7 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$|h([1-6])\.\s+(.*)$")
 _ORG = re.compile(r"(\*{1,6})\s+(.*?)(?:\s+:[\w:]+:)?\s*$")
 _ORG_TAG = re.compile(r"\s+:(\w[\w:]*):\s*$")
 _UNDERLINE = re.compile(r"\s*(?:={4,}|-{4,}|~{4,})\s*$")
-_BOLD = re.compile(r"\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__)(?P<rest>.{0,60})$")
+_BOLD = re.compile(r"\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__)(?P<rest>:?|\s*\([^)]*\):?)\s*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>[ xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$")
 _MINUS = re.compile(r"\s*[-+]\s+-{1,2}[A-Za-z]")
 _TIME = re.compile(
@@ -76,7 +76,9 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
     for before, line in zip(lines, lines[1:], strict=False):
         first = line.text.split(maxsplit=1)[0] if line.text else ""
         room = len(before.text) + 1 + len(first) <= width
-        if (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(before.text) < FULL:
+        if w.PROGRAM.search(before.text) or w.PROGRAM.search(line.text) or line.text[:2] in ("# ", "$ ") or w.OTHER_PROGRAM.match(before.text):
+            groups.append([line])
+        elif (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(before.text) < FULL:
             groups.append([line])
         else:
             groups[-1].append(line)
@@ -161,7 +163,7 @@ class Layout:
             if at == 0 or not self.lines[at - 1].strip():
                 self._section(line.strip(), 1 if "=" in self.lines[at + 1] else 2, at)
                 return at + 2
-        if (bold := _BOLD.match(raw)) and not _ITEM.match(raw) and not re.search(r"\w\s*\w+\s*\w", bold["rest"].replace("(", "").split(")")[-1]):
+        if (bold := _BOLD.match(raw)) and not _ITEM.match(raw):
             self._section(line.strip(), 7, at)
             return at + 1
         return 0
@@ -226,7 +228,7 @@ class Layout:
         if struck:
             node.box = "~"
         if timed := _TIME.match(text):
-            node.label, text = timed["time"], text[timed.end() :]
+            node.label, text = clock(timed["time"]), text[timed.end() :]
         parts = [Text.of(text, at + 1)]
         stop = at + 1
         while stop < end:
@@ -276,7 +278,7 @@ class Layout:
                     self.nodes.append(Node("turn", who=self.who))
                     stop += 1
                     continue
-                node.label = timed["time"] if timed else ""
+                node.label = clock(timed["time"]) if timed else ""
                 node.who = speaker or self.who
                 body = rest[said.end() :] if said and speaker else rest
             elif _DAY.fullmatch(body):
@@ -288,6 +290,12 @@ class Layout:
             stop += 1
         flush()
         return stop
+
+
+def clock(time: str) -> str:
+    """The time of the day in a stamp, by which others refer to it."""
+    found = re.search(r"\d{1,2}:\d\d", time)
+    return found[0] if found else time
 
 
 def nested(nodes: Sequence[Node]) -> Node:

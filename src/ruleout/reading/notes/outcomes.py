@@ -187,11 +187,13 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return REPRODUCED if not stopped else UNRESOLVED
     if good:
         return CLEAN
+    if fails_not and not fails:
+        return CLEAN
     if stopped and not fails:
         return UNRESOLVED
     if fails or same and not re.match(r"(?i)\W*(?:again|still)\W*$", said):
         return REPRODUCED
-    if fails_not:
+    if re.search(r"(?<![\d.])(\d[\d,.k]*) ?(?:of|/) ?\1(?![\d.])", said):
         return CLEAN
     if w.WEAKLY_NOT_RUN.search(said):
         return "not run"

@@ -107,8 +107,9 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     problem = Problem.of(texts[:MOST_HEAD])
     if problem.kinds:
         return problem
-    base = [c.text for c in first.claims if c.base == BASELINE and c.judged and c.judged.kind is OutcomeKind.REPRODUCED]
-    return Problem.of(base[:3])
+    plain = [c for c in first.claims if c.judged and c.judged.kind is not OutcomeKind.CLEAN]
+    base = [c.said or c.text for c in plain if c.base == BASELINE or c.found.command]
+    return Problem.of(base[:1])
 
 
 def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial], list[Unused]]:
@@ -119,7 +120,13 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     previous: Mapping[str, str] = {}
     seen: set[tuple[Configuration, OutcomeKind]] = set()
     known = reading.known
-    for claim in reading.claims:
+    commands = sum(claim.found.command is not None for claim in reading.claims)
+    begins = next((n for n, c in enumerate(reading.claims) if not (c.prose or c.found.command) or _sets(c)), 0)
+    for n, claim in enumerate(reading.claims):
+        if n < begins and not _sets(claim) and (claim.prose and claim.base != BASELINE or claim.found.command and commands < 2):
+            continue  # the surroundings, or the command as deployed with what the notes are about
+        if claim.found.command and commands < 2 and claim.found.command == command:
+            continue
         changes = _changes(claim, known, command, labels, previous)
         if changes is None:
             unused.append(Unused(claim.line, claim.text, "builds on a trial that is not told"))
@@ -136,6 +143,11 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
             labels[claim.label.lower()] = changes
         previous = changes
     return trials, unused
+
+
+def _sets(claim: Claim) -> bool:
+    """Whether a claim sets more than a version."""
+    return any(not re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in claim.found.settings) or bool(claim.levels)
 
 
 def _changes(

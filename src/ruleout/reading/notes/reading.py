@@ -22,7 +22,7 @@ from ruleout.reading.notes.sentences import is_question, is_supposed, parts_of, 
 from ruleout.reading.notes.tables import Table
 from ruleout.reading.notes.text import Text, shown
 
-_SEPARATOR = re.compile(r"\s*(?:-+>|=+>|→|⇒|➜|➡|➔)\s*|\s\.{3,}\s|\.{4,}\s?|:(?=\s|$)|\s{2,}|\t|\s+[-–—]{1,2}\s+|\s=\s|\s\|\s|(?<=[`\w)])\s+(?=❌|✅|💥|:x:|:white_check_mark:|✗|✘|✔|✓)|(?<=`)\s+(?=\()|(?<=`),\s")
+_SEPARATOR = re.compile(r"\s*(?:-+>|=+>|→|⇒|➜|➡|➔)\s*|\s\.{3,}\s|\.{4,}\s?|:(?=\s|$)|\s{2,}|\t|\s+[-–—]{1,2}\s+|\s=\s|\s\|\s|(?<=[`\w)])\s+(?=❌|✅|💥|:x:|:white_check_mark:|✗|✘|✔|✓)|(?<=`)\s+(?=\()|(?<=`),\s|(?<=[\w`)])\.\s+(?=\S)")
 _LABEL = re.compile(
     r"(?i)^[\W_]*(?:(?:run|try|attempt|versuch|exp(?:eriment)?|test|trial|step|job|case|config|variant|nr|no|number|idea|round|take)[\s.#-]*)?#?(?P<label>\d{1,2}:\d\d|[A-Z]{0,4}-?\d{1,6}[a-z]?|[A-Z])(?P<end>[.):]+\s*|\s+[-–—:]\s+|\s{2,}|\s*$|\s+(?=[`(+-]))"
 )
@@ -74,16 +74,12 @@ class Reading:
         current, self.open = self.open, None
         if current is None:
             return
-        judged = current.claim.judged or self._of(current.said)
+        judged = current.claim.judged or judge(" . ".join(current.said), self.problem)
         if judged is None:
             if current.claim.found.command is None and not current.claim.base:
                 self.leave(current.claim.line, current.claim.text, "does not say what became of it")
             return
-        self.add(current.claim.ended(judged))
-
-    def _of(self, said: Sequence[str]) -> Judged | None:
-        whole = judge(" . ".join(said), self.problem)
-        return whole
+        self.add(current.claim.ended(judged, " ".join(current.said)))
 
     def add(self, claim: Claim) -> None:
         """A claim that is complete."""
@@ -181,7 +177,9 @@ class Reading:
 
     def _groups(self, node: Node) -> bool:
         """Whether a title's outcome is that of what is listed under it: most of it tells none."""
-        kids = [kid for kid in node.kids if kid.kind in ("item", "para", "message") and changes_in(kid.text.text, self.known)]
+        kids = [kid for kid in node.kids if kid.kind in ("item", "para") and kid.texts and changes_in(kid.text.text, self.known).settings]
+        if not any(kid.kind == "item" for kid in node.kids) and node.depth < 3:
+            return False
         plain = [kid for kid in node.kids if kid.kind == "item" and is_baseline(kid.text.text)]
         own = [kid for kid in kids if any(p.judged and p.judged.kind for p in parts_of(kid.text, self.problem, self.known))]
         strong = re.match(r"(?i)\W*(?:things?|those|these|what|still|does|doesn|do|don|no|same|works?|crash|hang|fail|ok|good|bad|fine|breaks?|clean|surviv|pass)", node.text.text)
@@ -240,9 +238,41 @@ class Reading:
 
     # -- one unit -------------------------------------------------------------------------------------------------
 
+    def record(self, texts: Sequence[Text], label: str = "") -> bool:
+        """Lines of `key: value`, of which one says what was set and another what became of it."""
+        rows = [(row, text) for text in texts if (row := _RECORD.match(text.text))]
+        if len(rows) < 2 or len(rows) < len(texts) - 1:
+            return False
+        sets: list[str] = []
+        ends: list[str] = []
+        rest: list[str] = []
+        for row, _ in rows:
+            key, value = (row["key"] or row["only"]).strip(), row["value"] or ""
+            if w.KEY_OUTCOME.fullmatch(key):
+                ends.append(value)
+            elif w.KEY_CHANGE.fullmatch(key) and (changes_in(value, self.known) or is_baseline(value.strip("\"'")) or base_of(value)):
+                sets.append(value)
+            elif re.fullmatch(r"(?i)(?:run|id|name|no|nr|try|label|case|test|exp\w*|#)", key):
+                label = label or value
+            elif not w.HEAD_ASIDE.fullmatch(key) or re.fullmatch(r"(?i)notes?|remarks?|comments?", key):
+                rest.append(value)
+        if not sets or not (ends or rest):
+            return False
+        told = [value for value in sets if changes_in(value, self.known) or base_of(value)] or sets[:1]
+        found = changes_in(" + ".join(told), self.known)
+        said = " . ".join(masked(v, changes_in(v, self.known).spans) for v in (ends or rest))
+        judged = judge(said, self.problem)
+        claim = Claim(texts[0].line(), shown(" | ".join(t.text for t in texts)), found, judged, base_of(told[0]) or ("" if found else BASELINE), label)
+        if judged is None:
+            self.leave(claim.line, claim.text, "does not say what became of it")
+        self.add(claim)
+        return True
+
     def unit(self, texts: Sequence[Text], label: str = "", nested: bool = False) -> bool:
         """A line or an item: one trial, or sentences of several. True if it told or opened one."""
         text = Text.joined(texts)
+        if len(texts) > 1 and self.record(texts, label):
+            return True
         if len(texts) > 1 and any(command_in(t.text) for t in texts):
             before = len(self.claims)
             for one in texts:
@@ -343,6 +373,8 @@ class Reading:
     def paragraph(self, node: Node) -> None:
         """A paragraph: lines that were meant as such, each a unit, or running text."""
         if node.kind == "message" or len(node.texts) > 1:
+            if len(node.texts) > 1 and not (self.open and self.open.held) and self.record(node.texts):
+                return
             for text in node.texts:
                 self.line(text, node.label)
             return
@@ -466,6 +498,8 @@ class Reading:
             self._sentence(sentence, label, held, listed)
 
     def _sentence(self, sentence: Text, label: str, held: bool, listed: bool) -> None:
+        if sentence.text.endswith(":") and not listed and self.open and self.open.claim.found.command and not changes_in(sentence.text, self.known).command:
+            return  # it leads to the next command
         if is_question(sentence.text) or is_supposed(sentence.text):
             self._suggest(sentence)
             if changes_in(sentence.text, self.known).settings and not is_question(sentence.text):
@@ -483,7 +517,7 @@ class Reading:
                 self.add(Claim(self.suggested_at, shown(raw), self.suggested, part.judged, "", label, prose=True))
                 self.suggested = None
                 continue
-            if not self.open and part.judged and part.judged.kind and (_BASE_PROSE.search(raw) or listed and is_baseline(raw.split(",")[0])) and not w.LIMITED.search(raw.split(",")[0]):
+            if not self.open and part.judged and part.judged.kind and (_BASE_PROSE.search(raw) or listed and is_baseline(raw.split(",")[0], 2)) and not w.LIMITED.search(raw.split(",")[0]):
                 self.add(Claim(part.text.line(), shown(raw), Found(), part.judged, BASELINE, label, prose=not listed))
                 continue
             if part.judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not w.LIMITED.search(raw) or (listed and held and not part.judged and is_baseline(raw)):

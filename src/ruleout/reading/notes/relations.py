@@ -13,7 +13,7 @@ _REFERS = re.compile(
 )
 _STARTS = re.compile(r"^\W*(?P<label>\d{1,3}|[A-Z])\s+(?:with|plus|and|but|\+|&)\s")
 _PREVIOUS = re.compile(
-    r"(?i)^\W*(?:(?:the |all )?same(?: (?:thing|again|command|setup|run|as (?:above|before|last)))?,?\s*(?:but|plus|and|\+|with .* on top)\b|(?:same )?as (?:before|above|last),? (?:but|plus|and|with)|on top(?: of (?:that|this|it))?|additionally|in addition|and also|ditto (?:but|plus|with|\+)|plus\b|that plus|previous (?:\+|plus|and|with))|\bon top of (?:that|this|it)\b"
+    r"(?i)^\W*(?:(?:the |all )?same(?: (?:thing|again|command|setup|run|as (?:above|before|last)))?,?\s*(?:but|plus|and|\+|with .* on top)\b|(?:same )?as (?:before|above|last),? (?:but|plus|and|with)|on top(?: of (?:that|this|it))?|additionally|in addition|and also|ditto (?:but|plus|with|\+)|plus\b(?! (?:i|we) )|that plus|previous (?:\+|plus|and|with))|\bon top of (?:that|this|it)\b"
 )
 _WITH = re.compile(r"(?i)^\W*(?:base(?:line)?|prod\w*|original|default\w*)\s*(?:,\s*)?(?:but|plus|\+|and|with)\b")
 
@@ -36,8 +36,8 @@ def refers_by_kind(text: str) -> bool:
     return bool(found and found["kind"])
 
 
-def is_baseline(text: str) -> bool:
-    """Whether a text that names no setting means the command as deployed."""
+def is_baseline(text: str, most: int = 9) -> bool:
+    """Whether a text that names no setting means the command as deployed, in hardly more words than that."""
     bare = re.sub(r"\W+$", "", text.strip())
     if not bare or re.fullmatch(r"[\s\-\u2013\u2014.()]*", text):
         return True
@@ -45,7 +45,7 @@ def is_baseline(text: str) -> bool:
     if not found:
         return False
     rest = bare[: found.start()] + " " + bare[found.end() :]
-    return not w.LIMITED.search(rest) and len(rest.split()) <= 9
+    return not w.LIMITED.search(rest) and len(rest.split()) <= most
 
 
 __all__ = ["BASELINE", "PREVIOUS", "base_of", "is_baseline", "refers_by_kind"]

@@ -105,6 +105,7 @@ class Table:
                 columns.changes.append(k)
             elif self._is_setting(head) or (
                 not aside and not w.HEAD_LABEL.fullmatch(head) and head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
+                and not all(re.fullmatch(r"[\d.,%]+|[\s\-\u2013]*", c) for c in cells)
                 and len(distinct) <= max(2, len(cells) * 0.67) and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
             ):
                 columns.levels.append(k)

@@ -34,14 +34,14 @@ SYMPTOMS = {
         r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", "fails? (?:in|during) (?:graph )?capture"
     ),
     "nccl": any_of("nccl (?:error|watchdog|fail\\w*)", "rccl error", "unhandled (?:cuda|system) error"),
-    "timeout": any_of(r"time[sd]?[- ]?outs?", "timed out", "watchdog(?! timeout (?:of|to))"),
+    "timeout": any_of(r"time-?outs?(?! of)", "timed[- ]out", "times out(?! of)", "watchdog(?! timeout (?:of|to))"),
     "hang": any_of(
         r"hang(?:s|ing)?", "hung", "stuck", r"fr[eo]ez\w*", "froze(?:n)?", r"dead-?lock\w*", r"stall\w*", "unresponsive",
         r"stop(?:s|ped)? (?:answering|responding)", "no more tokens", r"never (?:returns?|answers|comes back)",
         r"(?:hängt|blockiert)",
     ),
     "garbage": any_of(
-        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"([a-z])\1{3,}", "word salad", "nonsense", "token soup", "soup",
+        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"(?P<r>[a-z])(?P=r){3,}", "word salad", "nonsense", "token soup", "soup",
         r"(?:<unused\d+>)+", r"(?:<pad>)+", "pads", "mojibake", r"wrong (?:answers?|output|tokens?|text|results?)",
         r"corrupt\w*", r"scrambled", r"repet\w+", r"repeat(?:s|ing) (?:itself|the)", r"truncated json", "truncated",
         r"(?:G|!)'s", "rubbish", "junk", "broken (?:output|text|json|answers?|tool calls)", r"kauderwelsch", "trash",
@@ -76,7 +76,7 @@ CRASHES = frozenset(
 CRASH = any_of(
     r"crash(?:es|ed|ing|t)?", r"die[sd]?", "dying", "dead", r"aborts", r"core dumped", r"exit(?:s|ed)(?: at| in| with)?",
     r"kill(?:s|ed) (?:itself|by signal)", "falls? over", "fell over", "blew up", "blows up", "boom", r":boom:", "💥",
-    "☠", "💀", "kaputt", "abst\\w*rz\\w*", r"abgest\w*rzt", "went down", r"throws", "gpu reset", "goes down", "signal \\d+",
+    "☠", "💀", "kaputt", "abst\\w*rz\\w*", r"abgest\w*rzt", "went down(?! to)", r"throws", "gpu reset", "goes down(?! to)", "signal \\d+",
     "signal (?:9|11)", "process aborted", "crashed again", "panics?", "plante",
 )  # fmt: skip
 EXCEPTION = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception))\b|\bexception\b|\b(?:CUDA|HIP|NCCL|RCCL|cuBLAS) error\b")
@@ -98,7 +98,7 @@ SAME = any_of(
 )  # fmt: skip
 GONE = any_of(
     r"gone", "disappear(?:s|ed)?", r"go(?:es)? away", "went away", "vanish(?:es|ed)?", "(?:is |was )?(?:fixed|solved|cured)",
-    "no more", r"(?:did|does)(?:n'?t| not) (?:occur|come|appear|happen|return|show)\w*", "weg", "stopped", "avoided", "over",
+    "no more", r"(?:did|does)(?:n'?t| not) (?:occur|come|appear|happen|return|show)\w*", "weg", "stopped", "avoided",
 )  # fmt: skip
 
 # -- what works --------------------------------------------------------------------------------------------------
@@ -114,10 +114,10 @@ WORKS = any_of(
     r"all (?:\d[\d.,k]* )?(?:done|right|answered|passed|prompts|good|correct|came back|requests)", "all of the [\\d,]+ came",
     "✅", "✓", "✔", "☑", "👍", "🎉", "🟢", r":white_check_mark:", r":heavy_check_mark:", r":tada:", r":\+1:", r"\(/\)", r"\(y\)",
     r"läuft", "geht", "lief", "funktioniert", "ohne fehler", "marche", "funciona", "bien", "green", "answers", "answered",
-    r"as expected", "usable", "holds?", "held", "ran (?:its|to its|to the) \\w+", r"to its end", "to the end", "no longer",
+    r"as expected", "usable", r"(?:makes? it )?go(?:es)? away", "went away",  "holds?", "held", "ran (?:its|to its|to the) \\w+", r"to its end", "to the end", "no longer",
     r"(?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)",
     r"whole (?:hour|day|night|run|replay|afternoon)", "nothing (?:bad|happened|wrong)", "runs since", "runs (?:fine|ok|well)",
-    r"([\d,.k]*\d[\d,.k]*) (?:of|/) \1(?! )", "finds the needle", "returns? (?:every|normally|fine)", "up and running", "no fault",
+    "finds the needle", "returns? (?:every|normally|fine)", "up and running", "no fault",
     "quiet",
 )  # fmt: skip
 NEGATED = re.compile(
@@ -141,7 +141,7 @@ REFUSED = any_of(
     r"(?:key|flag|option|argument|variable|parameter)s? (?:is |are )?(?:not known|unknown|gone)", r"no such (?:option|flag|key|argument)",
     r"unknown (?:arg\w*|option|flag|key|parameter|model|env\w*|backend)", r"invalid (?:arg\w*|choice|option|value|grammar|config\w*|backend)",
     r"not (?:(?:yet|currently) )?(?:supported|available|valid|installed|found|implemented|compatible|built)", r"unsupported", "incompatible",
-    r"reject(?:s|ed)", r"requires?", r"needs (?:sm|cc|compute|an?|at least|page|nvcc|all|gpu|cuda)\b[^.;]*", r"must be\b", "wants",
+    r"reject(?:s|ed)", r"requires?", r"needs (?:sm\w*|cc|compute|an?|at least|page|nvcc|all|gpu|cuda)\b[^.;]*", r"must be\b", "wants",
     r"(?:arg\w*|config\w*|usage|validation|parse|parser|import|build|ninja|nvcc|compile|pydantic|dependency|startup) error",
     r"can'?t (?:resolve|find|load|import|start)(?: it)?", "cannot find", r"(?:gone|removed) in (?:this|that|the)", "that engine is gone",
     r"complains?(?: about)?", r"only supports?", r"(?:is|are) missing", "mismatch", "no kernel image", "no start", "startet (?:erst gar )?nicht",
@@ -176,12 +176,12 @@ STOPPED = any_of(
 NOT_RUN = any_of(
     r"not (?:yet |been |even |really )*(?:tried|tested|run|done|started|checked|attempted|looked|measured|touched|reached)(?: yet)?", "untested", "todo", "to do", "tbd", "queued", "pending",
     "planned", r"will (?:do|try|test|run|check|be)(?: \w+)?", "to be (?:done|tested|run)", r"waiting (?:for|on)", "waits for", "still building", "no time(?: yet)?",
-    "not yet", r"(?:have|has|had|did)(?:n'?t| not) (?:\w+ ){0,2}(?:tried|tested|run|done|had|got|try|test|checked|get to|been)", "never (?:tried|tested|ran|got round|got to testing)", "⏳",
+    "not yet", "never finished downloading", r"(?:have|has|had|did)(?:n'?t| not) (?:\w+ ){0,2}(?:tried|tested|run|done|had|got|try|test|checked|get to|been)", "never (?:tried|tested|ran|got round|got to testing)", "⏳",
     r"do(?: it)? after", r"does it on \w+", "scheduled", "noch offen", "offen", "open", "(?:only )?next", r"nobody (?:has )?tried", r"ungetestet", "not my turn",
     "in progress", "on my list", r"to try", "later",
 )  # fmt: skip
 WEAKLY_NOT_RUN = any_of(r"skip(?:ped|s)?", r"tomorrow", r"tmrw", "monday", "maybe", r"download\w*", "n/a")
-YES = re.compile(r"(?i)\W*(?:yes|y|yep|yeah|ja|true|sí|oui|always|every time|❌|✅|✔|✓|x|\(/\)|1)\b\W*|\W*(?:✅|✔|✓|❌)\W*")
+YES = re.compile(r"(?i)\W*(?:yes|y|yep|yeah|ja|true|sí|oui|always|every time|x|1)\b\W*|\W*(?:✅|✔|✓)\W*")
 NO = re.compile(r"(?i)\W*(?:no|n|nope|nein|false|non|never|0|none|❌|✗|✘)\b\W*|\W*(?:❌|✗|✘|[-\u2013\u2014])\W*")
 
 # -- what is no trial --------------------------------------------------------------------------------------------
@@ -189,15 +189,15 @@ NO = re.compile(r"(?i)\W*(?:no|n|nope|nein|false|non|never|0|none|❌|✗|✘)\b
 SUPPOSED = any_of(
     r"(?:i|we|you|one|he|she|they|it|this|that|which|who|someone|somebody|and|\w+)?(?:'d| would| could| should| might| ought)(?! not (?:count|start|load|come|run|boot))(?!n't)(?= \w)",
     r"(?:i|we)(?:'ll| will| shall)", r"will (?:be|try|do|run|test|check|build|need|redo|repeat|see)", "going to", r"gonna", r"(?:plan|plans|planning|want|wanted|wants|hope|hoping|like|ought) to",
-    r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody|to) (?:try|test|check|run|use|set|open|see)",
-    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|do not|don't|never|avoid|upgrade|restart the|see|use|make sure|remember)\b",
+    r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody) (?:try|test|check|run|use|set|open|see)",
+    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|make sure|remember)\b",
     r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
     r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
     r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
-    r"what i(?:'d| would)", "remains to", "on the list", "still (?:open|to do)",
+    r"what i(?:'d| would)", "seem(?:s|ed) to (?:work|help)", "remains to", "on the list", "still (?:open|to do)",
 )  # fmt: skip
 HEARSAY = any_of(
-    r"(?:someone|somebody|people|they|he|she|vendor|support|forum|docs?|documentation|readme|release notes|changelog|reddit|internet|colleagues?|\w+) (?:on the \w+ )?(?:says?|said|claims?|claimed|mentioned|told|wrote|reports?|remembers?|thinks|recommends?|proposed|suggested|suspects)(?! (?:nothing|little))",
+    r"(?:someone|somebody|people|they|he|she|vendor|support|forum|docs?|documentation|readme|release notes|changelog|reddit|internet|colleagues?|(?-i:[A-Z][a-z]+)) (?:on the \w+ )?(?:says|said|claims?|claimed|mentioned|told|wrote|reports?|remembers?|thinks|recommends?|proposed|suggested|suspects)(?! (?:nothing|little))",
     r"according to", "i was told", "was told", r"i (?:read|heard) that", "in my experience", r"(?:in|last) (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|year)(?! \d)",
     "nobody has ever", "a year ago", "apparently", "supposedly", "(?:had|have) something like", r"fixed in main",
 )  # fmt: skip
@@ -222,7 +222,7 @@ BASELINE = any_of(
     "prod(?:uction)?(?: (?:args|config|command|settings|flags))?", "reference", "nichts", "unverändert", "usual command", "normal start", "see above", "ran it again unchanged", "reported",
 )  # fmt: skip
 LIMITED = any_of(
-    "half", "but", "except", "other", "another", "different", r"with(?! (?:the|un|same|no|original|all|its|a|any|our|stock|default|prod)\b)", r"on (?:an?|the|\w*\d\w*)(?: \w+)? (?:box|node|machine|gpu|card)", "without(?! (?:any )?changes)", "smaller", "bigger", "instead", "fewer",
+    "half", "but", "except", "other", "another", "different", r"with\b(?! (?:the|un|same|no|original|all|its|a|any|our|stock|default|prod)\b)", r"on (?:an?|the|\w*\d\w*)(?: \w+)? (?:box|node|machine|gpu|card)", r"without\b(?! (?:any )?changes)", "smaller", "bigger", "instead", "fewer",
     "on [A-Z]+\\d+\\w*",
 )  # fmt: skip
 """Words that make of a baseline something that is not understood."""
@@ -234,7 +234,7 @@ PROGRAM = re.compile(
     r"|mlc_llm serve|aphrodite run|tritonserver|llama serve|ktransformers|lightllm)|(?:\S*/)?python[\d.]* -m (?:sglang|vllm|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
 )
 OTHER_PROGRAM = re.compile(
-    r"^\W*(?:sudo )?(?:nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls|cd|free|top|htop|watch|kill|pkill|echo|docker (?:ps|logs|pull|stop)|kubectl|ps|cmake|make|py-spy"
+    r"^[^\w.~/]*(?:sudo )?(?:nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls|cd|free|top|htop|watch|kill|pkill|echo|docker (?:ps|logs|pull|stop)|kubectl|ps|cmake|make|py-spy"
     r"|(?:\S*/)?python[\d.]* (?!-m (?:sglang|vllm))\S+|\S*bench\S*|vllm bench|genai-perf|lm_eval|ray|rsync|scp|ssh|dmesg|source|\S+\.py|\S+\.sh|history|tmux|-DGGML\S*)\b"
 )
 PACKAGES = (
@@ -260,7 +260,7 @@ STOP_WORDS = frozenset(
     " took tried tries turned twice unchanged until up us used using was wasn we went were what when where which while who will with without won worked works would wrong yes yet you instead doubles slows seg assert asserts nonsense garbage empty"
     " survive live lives boots und mit ohne oder war ist nicht noch wieder as. gave same. helped. either. did. works. is. was. too. crash. hang. also. alive capture capturing correct correctly dead during exits freezes frozen gpu".split()
 )
-UNITS = r"(?:%|percent|s|sec\w*|m|min\w*|h|hours?|hrs?|x|times?|runs?|requests?|reqs?|prompts?|t/s|tok\w*|days?|gb|gib|mb|of|out)\b"
+UNITS = r"(?:%|percent|min\w*|h|hours?|hrs?|times|t/s|tok/s|days?)(?!\w)"
 REMOVAL = re.compile(
     r"(?i)(?:\b(?:without|w/o|no|drop(?:ped|ping|s)?|remov(?:e|ed|ing|es)|(?:took|take|taking|leave|left|leaving) (?:out|off|away)|minus|delet\w+|omit\w*|unset|ohne|less|lost|disabled?|not set|sans|sin)"
     r"|(?:^|[\s(])[-\u2013\u2212])(?: (?:the|our|any|both|just|only|flag|flags|option|env|var|setting))*[ :]*[`'\"(]*$"
