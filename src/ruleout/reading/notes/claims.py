@@ -19,6 +19,7 @@ class Claim:
         base: what it is told against: a label of an earlier claim, or one of the names above.
         levels: settings told by the columns of a table, already as a difference to its baseline.
         said: what it says became of it, where that stands apart.
+        loose: told outside of lists and tables.
         prose: told in running text, where a trial is often told twice.
     """
 
@@ -31,6 +32,7 @@ class Claim:
     levels: Mapping[str, str] = field(default_factory=dict)
     exported: Mapping[str, str] = field(default_factory=dict)
     prose: bool = False
+    loose: bool = False
     said: str = ""
 
     def ended(self, judged: Judged | None, said: str = "") -> Claim:

@@ -44,6 +44,9 @@ _STRUCK = re.compile(r"~~.*?~~")
 _STAMP = re.compile(r"^\s*(?:CLOSED|SCHEDULED|DEADLINE):|^#\+(?!begin|end|title)|^:\w+:", re.IGNORECASE)
 _RECORD = re.compile(r"(?P<indent>\s*)(?:[-*]\s+)?(?P<key>[A-Za-z][\w /.]{0,24}?)\s*:\s+(?P<value>\S.*)$")
 
+_BEGINS = re.compile(r"`?(?:--?[A-Za-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+=)")
+_LEADS = re.compile(r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$")
+
 
 @dataclass(slots=True)
 class Node:
@@ -77,6 +80,8 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
         first = line.text.split(maxsplit=1)[0] if line.text else ""
         room = len(before.text) + 1 + len(first) <= width
         if w.PROGRAM.search(before.text) or w.PROGRAM.search(line.text) or line.text[:2] in ("# ", "$ ") or w.OTHER_PROGRAM.match(before.text):
+            groups.append([line])
+        elif _RECORD.match(line.text) and _RECORD.match(before.text) or _BEGINS.match(line.text) and not _LEADS.search(before.text):
             groups.append([line])
         elif (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(before.text) < FULL:
             groups.append([line])
@@ -260,7 +265,7 @@ class Layout:
         while stop < end:
             raw = self.lines[stop]
             line = cleaned(raw)
-            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw))):
+            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw) or self.org and _ORG.match(line))):
                 break
             if stop > at and (_ITEM.match(line) and not _MINUS.match(line) or grid_at(self.lines, stop, end)):
                 break

@@ -155,7 +155,7 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         hit = hit | {"crash"}
     elif crash and known:
         foreign = foreign | {"crash"}
-    if w.NOT_RUN.search(said) and not (hit or foreign or works or refused or exceptions) and not same:
+    if w.NOT_RUN.search(said) and not (hit or foreign or works or refused or exceptions) and not (same and "same" in same[0].lower()):
         return "not run"
     if w.NOT_RUN.search(said) and re.match(r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said):
         return "not run"
@@ -166,7 +166,7 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         if not (foreign & {"memory"} and not same and known and not works):
             return REPRODUCED
     if foreign - {"timeout", "hang"} or refused and not (works and not works_not and not exceptions):
-        if not (same and hit) and not (works and foreign <= {"crash", "noise", "shape"}):
+        if not (same and hit) and not (works and foreign and foreign <= {"crash", "noise", "shape"}):
             return OTHER
     if hit:
         return REPRODUCED

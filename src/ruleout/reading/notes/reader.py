@@ -75,6 +75,8 @@ def _comments_first(lines: list[str]) -> bool:
     kinds = ["gap"]
     for line in lines:
         bare = line.strip()
+        if w.OTHER_PROGRAM.match(bare):
+            continue
         comment = re.match(r"#+\s*", bare)
         if command_in(cleaned(bare[comment.end() :] if comment else bare)):
             kinds.append("command")
@@ -91,7 +93,8 @@ def _comments_first(lines: list[str]) -> bool:
 
 def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     """What fails: told by titles, by `problem:` and its like, or before the first trial."""
-    begins = min((c.line for c in first.claims if c.found or c.base), default=len(lines) + 1)
+    plain = next((c for c in first.claims if c.found.command), None)
+    begins = min((c.line for c in first.claims if c is not plain and (_sets(c) or c.base)), default=len(lines) + 1)
     texts: list[str] = []
     for node in _walk(tree):
         if node.kind == "grid" or not node.texts:
@@ -107,8 +110,8 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     problem = Problem.of(texts[:MOST_HEAD])
     if problem.kinds:
         return problem
-    plain = [c for c in first.claims if c.judged and c.judged.kind is not OutcomeKind.CLEAN]
-    base = [c.said or c.text for c in plain if c.base == BASELINE or c.found.command]
+    failed = [c for c in first.claims if c.judged and c.judged.kind is not OutcomeKind.CLEAN]
+    base = [c.said or c.text for c in failed if c.base == BASELINE or c.found.command]
     return Problem.of(base[:1])
 
 
@@ -121,12 +124,15 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     seen: set[tuple[Configuration, OutcomeKind]] = set()
     known = reading.known
     commands = sum(claim.found.command is not None for claim in reading.claims)
-    begins = next((n for n, c in enumerate(reading.claims) if not (c.prose or c.found.command) or _sets(c)), 0)
+    begins = next((n for n, c in enumerate(reading.claims) if not c.loose or _sets(c) or c.base), 0)
+    versions = [claim.line for claim in reading.claims if _versions(claim)]
     for n, claim in enumerate(reading.claims):
-        if n < begins and not _sets(claim) and (claim.prose and claim.base != BASELINE or claim.found.command and commands < 2):
-            continue  # the surroundings, or the command as deployed with what the notes are about
-        if claim.found.command and commands < 2 and claim.found.command == command:
-            continue
+        alone = not any(0 < abs(line - claim.line) <= 2 for line in versions)
+        minor = claim.loose and all(s.name in w.MINOR_PACKAGES for s in claim.found.settings)
+        if claim.loose and _versions(claim) and (minor or n < begins and alone):
+            continue  # the surroundings
+        if claim.loose and claim.found.command and commands < 2 and command is not None and claim.found.command.words == command.words:
+            continue  # the command as deployed, with what the notes are about
         changes = _changes(claim, known, command, labels, previous)
         if changes is None:
             unused.append(Unused(claim.line, claim.text, "builds on a trial that is not told"))
@@ -148,6 +154,11 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
 def _sets(claim: Claim) -> bool:
     """Whether a claim sets more than a version."""
     return any(not re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in claim.found.settings) or bool(claim.levels)
+
+
+def _versions(claim: Claim) -> bool:
+    """Whether a claim sets versions only."""
+    return bool(claim.found.settings) and not _sets(claim)
 
 
 def _changes(

@@ -100,7 +100,7 @@ class Reading:
         """Nodes that follow one another."""
         n = 0
         while n < len(nodes):
-            node = nodes[n]
+            node, told = nodes[n], len(self.claims)
             if node.kind == "section":
                 self.section(node)
             elif node.kind == "item":
@@ -115,6 +115,8 @@ class Reading:
                     self.close()
             else:
                 self.paragraph(node)
+            if node.kind not in ("section", "item", "grid"):
+                self.claims[told:] = [replace(claim, loose=True) for claim in self.claims[told:]]
             n += 1
 
     def _table(self, node: Node) -> list[Claim]:
@@ -163,7 +165,7 @@ class Reading:
             label = labelled["label"] if isinstance(labelled, re.Match) and labelled.re is _LABEL else ""
             claim = Claim(title.line(), shown(title.text), found, None, base or base_of(title.text), label)
             if judged and judged.kind and found.settings:
-                self.add(claim.ended(judged))
+                self.add(replace(claim.ended(judged), loose=True))
             elif found.settings or base:
                 self.begin(claim, held=True)
         elif judged and judged.kind and not is_question(title.text) and self._groups(node):

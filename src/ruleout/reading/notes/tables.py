@@ -105,7 +105,7 @@ class Table:
                 columns.changes.append(k)
             elif self._is_setting(head) or (
                 not aside and not w.HEAD_LABEL.fullmatch(head) and head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
-                and not all(re.fullmatch(r"[\d.,%]+|[\s\-\u2013]*", c) for c in cells)
+                and not (len(distinct) > 3 and all(re.fullmatch(r"\d+(?:[.,]\d+)?%?|[\s\-\u2013]*", c) for c in cells))
                 and len(distinct) <= max(2, len(cells) * 0.67) and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
             ):
                 columns.levels.append(k)
@@ -137,7 +137,7 @@ class Table:
             return []
         if not (columns.changes or columns.pair) and not self._varies():
             return []
-        rows = [row for row in self.grid.rows if sum(bool(c.strip()) for c in row.cells) > 1]
+        rows = [row for row in self.grid.rows if sum(bool(c.strip()) for c in row.cells) > 1 or row.cells[columns.outcome].strip()]
         judged = {row.line: self._judged(row) for row in rows} if len({r.line for r in rows}) == len(rows) else {}
         ends = [judged.get(row.line) if judged else self._judged(row) for row in rows]
         base = self._base(rows, ends)

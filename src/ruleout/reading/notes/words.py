@@ -74,7 +74,7 @@ CRASHES = frozenset(
 )  # fmt: skip
 """What is also called just a crash."""
 CRASH = any_of(
-    r"crash(?:es|ed|ing|t)?", r"die[sd]?", "dying", "dead", r"aborts", r"core dumped", r"exit(?:s|ed)(?: at| in| with)?",
+    r"crash(?:es|ed|ing|t)?", r"die[sd]", r"(?:will|to|does|did|always|still|workers?|pods?|ranks?|it|they|may|can) die", r"die(?= (?:on|at|after|when|with|in|within)\b)", "dying", "dead", r"aborts", r"core dumped", r"exit(?:s|ed)(?: at| in| with)?",
     r"kill(?:s|ed) (?:itself|by signal)", "falls? over", "fell over", "blew up", "blows up", "boom", r":boom:", "💥",
     "☠", "💀", "kaputt", "abst\\w*rz\\w*", r"abgest\w*rzt", "went down(?! to)", r"throws", "gpu reset", "goes down(?! to)", "signal \\d+",
     "signal (?:9|11)", "process aborted", "crashed again", "panics?", "plante",
@@ -150,7 +150,7 @@ REFUSED = any_of(
 """It came to nothing for a reason of its own."""
 OTHERWISE = any_of(
     r"(?:a )?(?:different|another|other|unrelated|new|separate) (?:error|problem|failure|crash|issue|bug|assert\w*|exception|thing|story|reason|kind)",
-    r"(?:in )?another way", "other (?:error|failure)", "differently", "something else", "unrelated", r"anderer (?:fehler|absturz)",
+    r"(?:in )?another way", "other (?:error|failure)", "differently", r"(?<!for )something else", "unrelated", r"anderer (?:fehler|absturz)",
     "not the same(?: thing| error| failure)?", "different(?: one| this time)?", "but not (?:with )?(?:the|our|that)",
 )  # fmt: skip
 STARTING = any_of(
@@ -177,8 +177,8 @@ NOT_RUN = any_of(
     r"not (?:yet |been |even |really )*(?:tried|tested|run|done|started|checked|attempted|looked|measured|touched|reached)(?: yet)?", "untested", "todo", "to do", "tbd", "queued", "pending",
     "planned", r"will (?:do|try|test|run|check|be)(?: \w+)?", "to be (?:done|tested|run)", r"waiting (?:for|on)", "waits for", "still building", "no time(?: yet)?",
     "not yet", "never finished downloading", r"(?:have|has|had|did)(?:n'?t| not) (?:\w+ ){0,2}(?:tried|tested|run|done|had|got|try|test|checked|get to|been)", "never (?:tried|tested|ran|got round|got to testing)", "⏳",
-    r"do(?: it)? after", r"does it on \w+", "scheduled", "noch offen", "offen", "open", "(?:only )?next", r"nobody (?:has )?tried", r"ungetestet", "not my turn",
-    "in progress", "on my list", r"to try", "later",
+    r"do(?: it)? after", r"does it on \w+", "noch offen", r"nobody (?:has )?tried", r"ungetestet", "not my turn",
+    "in progress", "on my list", r"^\W*(?:next|open|offen|later|scheduled|to try)\W*$",
 )  # fmt: skip
 WEAKLY_NOT_RUN = any_of(r"skip(?:ped|s)?", r"tomorrow", r"tmrw", "monday", "maybe", r"download\w*", "n/a")
 YES = re.compile(r"(?i)\W*(?:yes|y|yep|yeah|ja|true|sí|oui|always|every time|x|1)\b\W*|\W*(?:✅|✔|✓)\W*")
@@ -230,8 +230,8 @@ LIMITED = any_of(
 # -- names -------------------------------------------------------------------------------------------------------
 
 PROGRAM = re.compile(
-    r"(?:(?<=^)|(?<=[\s`(:;\"'$#>]))(?:(?:\S*/)?(?:vllm serve|sglang serve|trtllm-serve|llama-(?:server|cli|bench)|text-generation-(?:launcher|server)|lmdeploy serve|transformers (?:serve|chat)"
-    r"|mlc_llm serve|aphrodite run|tritonserver|llama serve|ktransformers|lightllm)|(?:\S*/)?python[\d.]* -m (?:sglang|vllm|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
+    r"(?:(?<=^)|(?<=[\s`(:;\"'$#>]))(?:(?:\S*/)?(?:(?:vllm|sglang|lmdeploy|mlc_llm|llama) serve|transformers (?:serve|chat)|aphrodite run)(?= [\w./~$'\"-]*)"
+    r"|(?:\S*/)?(?:trtllm-serve|llama-(?:server|cli|bench)|text-generation-(?:launcher|server)|tritonserver|ktransformers|lightllm)(?= (?:-{1,2}\w|serve |\S*[/$]))|(?:\S*/)?python[\d.]* -m (?:sglang|vllm|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
 )
 OTHER_PROGRAM = re.compile(
     r"^[^\w.~/]*(?:sudo )?(?:nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls|cd|free|top|htop|watch|kill|pkill|echo|docker (?:ps|logs|pull|stop)|kubectl|ps|cmake|make|py-spy"
