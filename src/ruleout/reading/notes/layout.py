@@ -90,6 +90,17 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
     return [Text.joined(group) for group in groups]
 
 
+def indented(lines: Sequence[Text], indents: Sequence[int]) -> list[Text]:
+    """Lines of a message: one that is indented further goes on the one before."""
+    groups: list[list[Text]] = []
+    for line, indent in zip(lines, indents, strict=True):
+        if groups and indent > indents[0] and not _BEGINS.match(line.text):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [Text.joined(group) for group in groups]
+
+
 class Layout:
     """Reads lines into nodes, and those into a tree."""
 
@@ -119,10 +130,11 @@ class Layout:
     def _step(self, at: int, end: int) -> int:
         raw = self.lines[at]
         line = cleaned(raw)
+        if found := re.match(r"(?i)#\+title:\s*(.*)", line):
+            self.nodes.append(Node("section", [Text.of(found[1].strip() or "-", at + 1)], 0))
+            return at + 1
         if not line.strip() or _STAMP.match(line) or re.fullmatch(r"\s*[-=_*~#]{3,}\s*", line):
-            if re.match(r"(?i)#\+title:", line):
-                self.nodes.append(Node("section", [Text.of(line.split(":", 1)[1].strip(), at + 1)], 0))
-            elif not line.strip():
+            if not line.strip():
                 self.nodes.append(Node("gap"))
             return at + 1
         if _FENCE.match(raw) and not re.match(r"\s*```.+```", raw):
@@ -252,15 +264,16 @@ class Layout:
     def _para(self, at: int, end: int) -> int:
         stop = at
         parts: list[Text] = []
+        indents: list[int] = []
         node = Node("para", depth=self._indent(at))
 
         def flush() -> None:
-            nonlocal parts, node
+            nonlocal parts, node, indents
             if parts:
-                node.texts = wrapped(parts)
+                node.texts = indented(parts, indents) if node.kind == "message" else wrapped(parts)
                 node.who = node.who or self.who
                 self.nodes.append(node)
-            parts, node = [], Node("para", depth=self._indent(min(stop, end - 1)))
+            parts, indents, node = [], [], Node("para", depth=self._indent(min(stop, end - 1)))
 
         while stop < end:
             raw = self.lines[stop]
@@ -292,6 +305,7 @@ class Layout:
                 stop += 1
                 continue
             parts.append(Text.of(body, stop + 1))
+            indents.append(self._indent(stop))
             stop += 1
         flush()
         return stop

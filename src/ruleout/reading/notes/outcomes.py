@@ -24,7 +24,7 @@ _UNSURE_OF = re.compile(
 _ASIDE = re.compile(r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not [^.;]*")
 _RUNS = r"(?:runs?|times?|tries|attempts?|starts?|restarts?|launches)"
 _SMALL = 20
-_OF = re.compile(rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:./])(?P<what>\s+[a-z]+)?")
+_OF = re.compile(rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]|\.\d)(?P<what>\s+[a-z]+)?")
 _IN_RUNS = re.compile(rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}}) crash|(?P<w>twice)\b(?= with a restart)")
 _NOUN = re.compile(rf"(?i)\s+(?:{_RUNS}|failed|ok|crash\w*|hung|fail\w*|good|bad|broken|fine|pass\w*|clean|hang\w*|died|in)\b")
 
@@ -34,29 +34,28 @@ class Problem:
     """The failure that notes are about, as kinds of failures; none where they do not say."""
 
     kinds: frozenset[str] = frozenset()
-    stems: frozenset[str] = frozenset()
 
     @property
     def crashes(self) -> bool:
-        return not self.kinds or bool(self.kinds & (w.CRASHES | {"crash"})) or not self.kinds - {"timeout"}
+        return not self.kinds or bool(self.kinds & (w.CRASHES | {"crash", "failure"})) or not self.kinds - {"timeout"}
 
     def has(self, kind: str) -> bool:
         """Whether a kind of failure is the one that is looked for."""
-        return not self.kinds or kind in self.kinds or any(kind in kin and kin & self.kinds for kin in w.KIN)
+        return not self.kinds or kind in self.kinds or ("failure" in self.kinds and kind != "memory") or any(kind in kin and kin & self.kinds for kin in w.KIN)
 
     @classmethod
     def of(cls, texts: list[str]) -> Problem:
         """The problem that some texts tell."""
         kinds: set[str] = set()
-        stems: set[str] = set()
         for text in texts:
             kinds |= {kind for kind, denied, _ in symptoms(text) if not denied}
             if w.CRASH.search(text):
                 kinds.add("crash")
-            stems |= {word[:5] for word in re.findall(r"[a-z<>]{4,}", text.lower())} - w.STOP_WORDS
         if "crash" in kinds and kinds - {"crash"} and not kinds & w.CRASHES:
             kinds.discard("crash")  # `dies with NaN`: the crash is how the other one shows
-        return cls(frozenset(kinds), frozenset(stems))
+        if not kinds and any(w.FAILS.search(text) for text in texts):
+            kinds.add("failure")
+        return cls(frozenset(kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,6 @@ class Judged:
     kind: OutcomeKind | None
     times: int = 1
     rest: int = 0
-    failure: str = ""
     sure: bool = True
 
     @property
@@ -127,10 +125,20 @@ def judge(text: str, problem: Problem | None = None) -> Judged | None:
         return None
     if kind == "not run":
         return Judged(None)
+    if kind in (REPRODUCED, CLEAN) and (counted := _OF.search(text)) and counted["k"] != counted["n"]:
+        clause = re.split(r"[,;]", text[: counted.start()])[-1] + re.split(r"[,;]", text[counted.start() :])[0]
+        kind = next((k for k in (_kind(clause, problem),) if k in (REPRODUCED, CLEAN)), kind)
     times, rest = _times(text) if kind in (REPRODUCED, CLEAN) else (1, 0)
     if times == 0:
         return Judged(CLEAN if kind is REPRODUCED else REPRODUCED, rest)
-    return Judged(kind, times, rest)
+    return Judged(kind, times, rest, sure=not _weak(text))
+
+
+def _weak(text: str) -> bool:
+    """Whether only a word like `again` tells the outcome."""
+    tells = (w.CRASH, w.FAILS, w.WORKS, w.REFUSED, w.OTHERWISE, w.UNSURE, w.STOPPED, w.EXCEPTION, *w.SYMPTOMS.values())
+    same = w.SAME.search(text)
+    return same is not None and w.WEAKLY_SAME.fullmatch(same[0]) is not None and not any(p.search(text) for p in tells)
 
 
 def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:

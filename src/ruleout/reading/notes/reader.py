@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
@@ -10,7 +11,7 @@ from ruleout.reading.notes import words as w
 from ruleout.reading.notes.claims import BASELINE, PREVIOUS, REPEAT, Claim
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in, flags_of
 from ruleout.reading.notes.layout import Layout, Node
-from ruleout.reading.notes.outcomes import Problem, judge
+from ruleout.reading.notes.outcomes import Problem, judge, symptoms
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.reading import Reading
 from ruleout.reading.notes.text import Text, cleaned, lines_of, shown
@@ -18,6 +19,7 @@ from ruleout.reading.notes.text import Text, cleaned, lines_of, shown
 _PROBLEM = re.compile(r"(?i)^\W*(?P<key>[A-Za-z][\w ]{0,24}?)\**\s*[:=]\**\s+(?P<value>\S.*)$")
 _AS_IN = re.compile(r"\((--?[A-Za-z][^)]*)\)")
 MOST_HEAD = 40
+MOST_APART = 4
 
 
 def read_notes(data: bytes, source: str = "") -> Notes:
@@ -94,7 +96,7 @@ def _comments_first(lines: list[str]) -> bool:
 def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     """What fails: told by titles, by `problem:` and its like, or before the first trial."""
     plain = next((c for c in first.claims if c.found.command), None)
-    begins = min((c.line for c in first.claims if c is not plain and (_sets(c) or c.base)), default=len(lines) + 1)
+    begins = min((c.line for c in first.claims if c is not plain and (_sets(c) or c.base or c.found.command)), default=len(lines) + 1)
     texts: list[str] = []
     for node in _walk(tree):
         if node.kind == "grid" or not node.texts:
@@ -112,7 +114,11 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
         return problem
     failed = [c for c in first.claims if c.judged and c.judged.kind is not OutcomeKind.CLEAN]
     base = [c.said or c.text for c in failed if c.base == BASELINE or c.found.command]
-    return Problem.of(base[:1])
+    problem = Problem.of(base[:1])
+    if problem.kinds:
+        return problem
+    named = Counter(kind for c in first.claims for kind in {k for k, _, _ in symptoms(f"{c.said} {c.text}")})
+    return Problem(frozenset(kind for kind, n in named.most_common(1) if n > 1))
 
 
 def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial], list[Unused]]:
@@ -121,6 +127,7 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     unused: list[Unused] = []
     labels: dict[str, Mapping[str, str]] = {}
     previous: Mapping[str, str] = {}
+    last = False
     seen: set[tuple[Configuration, OutcomeKind]] = set()
     known = reading.known
     commands = sum(claim.found.command is not None for claim in reading.claims)
@@ -138,6 +145,9 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
             unused.append(Unused(claim.line, claim.text, "builds on a trial that is not told"))
             continue
         configuration = Configuration(changes)
+        if claim.found.command and claim.loose and trials and not last and trials[-1].changes == configuration and claim.line - trials[-1].line <= MOST_APART:
+            continue  # the command of what was told just before it
+        last = claim.found.command is not None
         runs = claim.judged.runs if claim.judged else ()
         if claim.prose and all((configuration, kind) in seen for kind, _ in runs):
             continue

@@ -61,13 +61,14 @@ class Reading:
         self.suggested_at = 0
         self.exported: dict[str, str] = {}
         self.ahead: Judged | None = None
+        self.loose = True
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
     def begin(self, claim: Claim, held: bool = False, most: int = MOST_SAID) -> None:
         """Something was set: what was open before is over."""
         self.close()
-        self.open = Open(claim, [], held, most)
+        self.open = Open(replace(claim, loose=self.loose), [], held, most)
 
     def close(self) -> None:
         """What is open ends with what was said of it."""
@@ -79,10 +80,13 @@ class Reading:
             if current.claim.found.command is None and not current.claim.base:
                 self.leave(current.claim.line, current.claim.text, "does not say what became of it")
             return
-        self.add(current.claim.ended(judged, " ".join(current.said)))
+        self._keep(current.claim.ended(judged, " ".join(current.said)))
 
     def add(self, claim: Claim) -> None:
-        """A claim that is complete."""
+        """A claim that is complete where it stands."""
+        self._keep(replace(claim, loose=self.loose))
+
+    def _keep(self, claim: Claim) -> None:
         if claim.judged is None:
             return
         if claim.judged.kind is None:
@@ -100,7 +104,7 @@ class Reading:
         """Nodes that follow one another."""
         n = 0
         while n < len(nodes):
-            node, told = nodes[n], len(self.claims)
+            node = nodes[n]
             if node.kind == "section":
                 self.section(node)
             elif node.kind == "item":
@@ -115,8 +119,6 @@ class Reading:
                     self.close()
             else:
                 self.paragraph(node)
-            if node.kind not in ("section", "item", "grid"):
-                self.claims[told:] = [replace(claim, loose=True) for claim in self.claims[told:]]
             n += 1
 
     def _table(self, node: Node) -> list[Claim]:
@@ -165,7 +167,7 @@ class Reading:
             label = labelled["label"] if isinstance(labelled, re.Match) and labelled.re is _LABEL else ""
             claim = Claim(title.line(), shown(title.text), found, None, base or base_of(title.text), label)
             if judged and judged.kind and found.settings:
-                self.add(replace(claim.ended(judged), loose=True))
+                self.add(claim.ended(judged))
             elif found.settings or base:
                 self.begin(claim, held=True)
         elif judged and judged.kind and not is_question(title.text) and self._groups(node):
@@ -180,10 +182,12 @@ class Reading:
     def _groups(self, node: Node) -> bool:
         """Whether a title's outcome is that of what is listed under it: most of it tells none."""
         kids = [kid for kid in node.kids if kid.kind in ("item", "para") and kid.texts and changes_in(kid.text.text, self.known).settings]
-        if not any(kid.kind == "item" for kid in node.kids) and node.depth < 3:
+        words = len(node.text.text.split())
+        if not any(kid.kind == "item" for kid in node.kids) and node.depth < 3 or node.kind == "section" and node.depth in (1, 2) and words > 5:
             return False
         plain = [kid for kid in node.kids if kid.kind == "item" and is_baseline(kid.text.text)]
-        own = [kid for kid in kids if any(p.judged and p.judged.kind for p in parts_of(kid.text, self.problem, self.known))]
+        told = [Text.joined([*kid.texts, *(t for deeper in kid.kids for t in deeper.texts)]) for kid in kids]
+        own = [text for text in told if any(p.judged and p.judged.kind for p in parts_of(text, self.problem, self.known))]
         strong = re.match(r"(?i)\W*(?:things?|those|these|what|still|does|doesn|do|don|no|same|works?|crash|hang|fail|ok|good|bad|fine|breaks?|clean|surviv|pass)", node.text.text)
         return bool(kids or plain) and (len(own) * 2 <= len(kids) or bool(strong) and len(node.text.text.split()) < 9)
 
@@ -193,14 +197,19 @@ class Reading:
         if node.box in (" ", "~"):
             self._skip(node, "not done yet" if node.box == " " else "struck out")
             return
-        if self.default is not None and self._listed(node):
-            return
+        if self.default is not None:
+            loose, self.loose = self.loose, False
+            listed = self._listed(node)
+            self.loose = loose
+            if listed:
+                return
         if self.open and self.open.held and not changes_in(text.text, self.known) and not node.kids:
             self.say(text.text)
             return
         if not (self.open and self.open.held):
             self.close()
         outer, self.open = self.open, None
+        loose, self.loose = self.loose, False
         done = self.unit(node.texts, node.label, bool(node.kids))
         if not done and node.kids and not self.open and (judged := judge(text.text, self.problem)) and judged.kind and self._groups(node):
             before, self.default = self.default, judged
@@ -211,7 +220,7 @@ class Reading:
         else:
             self.read(node.kids)
         self.close()
-        self.open = outer
+        self.open, self.loose = outer, loose
 
     def _details(self, node: Node) -> None:
         """What is nested in an item that is complete counts where it is complete as well."""
@@ -267,7 +276,7 @@ class Reading:
         claim = Claim(texts[0].line(), shown(" | ".join(t.text for t in texts)), found, judged, base_of(told[0]) or ("" if found else BASELINE), label)
         if judged is None:
             self.leave(claim.line, claim.text, "does not say what became of it")
-        self.add(claim)
+        self._keep(claim)
         return True
 
     def unit(self, texts: Sequence[Text], label: str = "", nested: bool = False) -> bool:
@@ -321,6 +330,8 @@ class Reading:
             if not right.text:
                 continue
             found = changes_in(left.text, self.known)
+            if mark[0].startswith(".") and mark[0][1:2].isspace() and judge(masked(left.text, found.spans), self.problem) and not is_baseline(left.text, 2):
+                continue
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
             plain = not found and bool(bare.strip(" `-+()")) and is_baseline(bare) and not changes_in(right.text, self.known)
             if not found and not plain:
@@ -544,6 +555,8 @@ class Reading:
             return
         if len(packages) > 1 and len(packages) == len(found.settings) and not listed:
             return
+        if len(packages) == len(found.settings) and judged is None and not listed and not held:
+            return
         base = base_of(text.text)
         names = {s.name: s.level for s in found.settings}
         if self.open and self.open.claim.found.settings and {s.name: s.level for s in self.open.claim.found.settings}.items() >= names.items():
@@ -553,8 +566,10 @@ class Reading:
         claim = Claim(line, shown(text.text), found, judged, base, label, prose=not listed, exported=dict(self.exported))
         if self.open and self.open.held and self.open.claim.found.words and not self.open.said:
             claim = replace(claim, line=self.open.claim.line)
-        if judged is None:
-            self.begin(claim, held, most=MOST_SAID if listed else 2)
+        if judged is None or not judged.sure:
+            self.begin(replace(claim, judged=None), held, most=MOST_SAID if listed else 2)
+            if judged:
+                self.say(text.text)
             return
         self.close()
         if each:

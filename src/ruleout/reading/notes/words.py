@@ -28,7 +28,7 @@ SYMPTOMS = {
     "segfault": any_of(r"seg(?:mentation )?-?faults?", "segfaulted", "segv", "sigsegv", "core dump(?:ed)?"),
     "illegal instruction": any_of(r"illegal[- ]?instruction", "cudaErrorIllegalInstruction", "sigill"),
     "misaligned": any_of("misaligned(?: address)?"),
-    "launch failure": any_of(r"(?:unspecified )?launch fail\w+", "execution_failed"),
+    "launch failure": any_of(r"(?:unspecified )?launch fail\w+", r"\w*execution_failed"),
     "exception": any_of(r"hardware exception", r"HSA_STATUS_\w+", "the exception"),
     "capture": any_of(
         r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", "fails? (?:in|during) (?:graph )?capture"
@@ -84,7 +84,7 @@ FAILS = any_of(
     r"fail(?:s|ed|ure|ures|ing)?", "bad", "broken", "breaks", "broke", "wrong", "error", "errors", "incorrect",
     "✗", "✘", "❌", "✖", "🔴", "👎", r":x:", r"\(x\)", "ko", "nok", r"comes? back", r"came back", "persists?", "remains",
     r"reproduce[sd]?", r"reproducible", "repro", "fehler", r"l[äa]uft nicht", "geht nicht", r"happens", "happened",
-    "had it", "has it", "have it", r"came all the same", "bug (?:is )?(?:there|present)", "affected", "problem (?:is )?there",
+    "(?<!thought i )(?:had|has|have) it(?! (?:running|back))", r"came all the same", "bug (?:is )?(?:there|present)", "affected", "problem (?:is )?there",
     "occurs", "shows up", "échoue", "plante", "falla", "mal",
 )  # fmt: skip
 """Failing without saying how: as the note's problem does."""
@@ -194,7 +194,7 @@ SUPPOSED = any_of(
     r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
     r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
     r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
-    r"what i(?:'d| would)", "seem(?:s|ed) to (?:work|help)", "remains to", "on the list", "still (?:open|to do)",
+    r"may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)", r"what i(?:'d| would)", "seem(?:s|ed) to (?:work|help)", "remains to", "on the list", "still (?:open|to do)",
 )  # fmt: skip
 HEARSAY = any_of(
     r"(?:someone|somebody|people|they|he|she|vendor|support|forum|docs?|documentation|readme|release notes|changelog|reddit|internet|colleagues?|(?-i:[A-Z][a-z]+)) (?:on the \w+ )?(?:says|said|claims?|claimed|mentioned|told|wrote|reports?|remembers?|thinks|recommends?|proposed|suggested|suspects)(?! (?:nothing|little))",
@@ -222,7 +222,7 @@ BASELINE = any_of(
     "prod(?:uction)?(?: (?:args|config|command|settings|flags))?", "reference", "nichts", "unverändert", "usual command", "normal start", "see above", "ran it again unchanged", "reported",
 )  # fmt: skip
 LIMITED = any_of(
-    "half", "but", "except", "other", "another", "different", r"with\b(?! (?:the|un|same|no|original|all|its|a|any|our|stock|default|prod)\b)", r"on (?:an?|the|\w*\d\w*)(?: \w+)? (?:box|node|machine|gpu|card)", r"without\b(?! (?:any )?changes)", "smaller", "bigger", "instead", "fewer",
+    "half", "but", "except", "other", "another", "different", r"with\b(?! (?:the|un\w+|same|no|original|all|its|a|any|our|stock|default|prod)\b)", r"on (?:an?|the|\w*\d\w*)(?: \w+)? (?:box|node|machine|gpu|card)", r"without\b(?! (?:any )?changes)", "smaller", "bigger", "instead", "fewer",
     "on [A-Z]+\\d+\\w*",
 )  # fmt: skip
 """Words that make of a baseline something that is not understood."""
@@ -299,3 +299,6 @@ KEY_CHANGE = any_of(
     "set", "chang\\w*", "diff", "delta", "settings?", "flags?", "args?", "arguments?", "extra(?: \\w+)?", "options?", "knob", "what", "tried", "tests?", "cmd", "command", "mod\\w*", "config\\w*", "env", "variant", "with", "run", "launch", "start\\w*", "did", "action", "param\\w*", "value", "änderung",
 )  # fmt: skip
 KEY_PROBLEM = any_of("symptoms?", "problem", "issue", "error", "failure", "fails", "fehler\\w*", "bug", "failing", "what fails", "crash", "target", "what happens", "impact", "the thing", "looking for", "chasing", "expected")
+
+WEAKLY_SAME = re.compile(r"(?i)\W*(?:again|still|neither|as before|as with|just as|likewise|wieder|like (?:before|in|the)|exactly as)\W*")
+"""Words that alone say little of an outcome."""
