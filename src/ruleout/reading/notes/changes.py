@@ -13,7 +13,7 @@ from ruleout.reading.notes import words as w
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in
 
 _FLAG = re.compile(r"(?<![\w/.\-<=])(?:\+\s?)?(?P<name>--[A-Za-z][\w.\-]*\w|-[A-Za-z][A-Za-z0-9]{0,5}(?:\.\w+)?(?![\w\-/]))")
-_VARIABLE = re.compile(r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|[a-z]{2,}(?==))=(?=[^\s=])")
+_VARIABLE = re.compile(r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|(?:tp|pp|dp|ep|attn|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])")
 _KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
 _PACKAGE = re.compile(
     rf"(?i)(?<![\w\-/.])(?P<name>{w.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
@@ -120,7 +120,7 @@ def _is_level(value: str, rest: str, name: str, code: bool, known: Mapping[str, 
 def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
     found: list[Setting] = []
     for one in _FLAG.finditer(text):
-        if found and one.start("name") < found[-1].end:
+        if found and one.start("name") < found[-1].end and found[-1].name != one["name"]:
             continue
         name = one["name"]
         code = text.count("`", 0, one.start()) % 2 == 1
@@ -150,6 +150,9 @@ def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
             if plain and (inside or re.match(r"-?\d", value) or value.lower() in w.LEVELS):
                 level, end = value, stop
         if short and level == PRESENT and not code and name not in known and len(name) < 3 and name[1] in "aisAI":
+            continue
+        if text[end : end + 2] == "-*" or text[end : end + 1] == "*":
+            found += [Setting(n, PRESENT, one.start("name"), end + 2) for n in known if n.startswith(name)]
             continue
         found.append(Setting(name, level or PRESENT, one.start("name"), end))
     return found

@@ -34,6 +34,10 @@ class Problem:
     """The failure that notes are about, as kinds of failures; none where they do not say."""
 
     kinds: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    scale: tuple[float, float] | None = None
+    starting: bool = False
 
     @property
     def crashes(self) -> bool:
@@ -55,7 +59,17 @@ class Problem:
             kinds.discard("crash")  # `dies with NaN`: the crash is how the other one shows
         if not kinds and any(w.FAILS.search(text) for text in texts):
             kinds.add("failure")
-        return cls(frozenset(kinds))
+        stems = {w_[:6] for text in texts for w_ in re.findall(r"[a-z]{4,}", text.lower())} - {g[:6] for g in w.GENERIC | w.STOP_WORDS}
+        scores = {bool(w.WORKS.search(m["word"])): float(m["value"]) for text in texts for m in w.SCALE.finditer(text)}
+        scale = (scores[True], scores[False]) if len(scores) == 2 else None
+        names: set[str] = set()
+        for found in (m for text in texts for m in w.DEFINES.finditer(text)):
+            if found["name"] and found["what"].lower() not in ("cmd", "command", "base", "baseline", "config"):
+                names.add(found["name"])
+            elif found["word"] and not w.WORKS.search(found["word"]) and any(p.search(found["means"]) for p in w.SYMPTOMS.values()):
+                names.add(found["word"])
+        starting = any(w.STARTING.search(text) or w.REFUSED.search(text) for text in texts)
+        return cls(frozenset(kinds), frozenset(stems), frozenset(names), scale, starting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +130,11 @@ def masked(text: str, spans: tuple[tuple[int, int], ...]) -> str:
     return text
 
 
-def judge(text: str, problem: Problem | None = None) -> Judged | None:
-    """What a text says became of a trial; None where it does not say."""
+def judge(text: str, problem: Problem | None = None, told: bool = False) -> Judged | None:
+    """What a text says became of a trial; None where it does not say. `told`: it stands where an outcome is told."""
     problem = problem or Problem()
     text = re.sub(r"(?<![\w-])--?[a-z][\w-]*|`--?[a-z][^`]*`", " ", text)
-    kind = _kind(text, problem)
+    kind = _kind(text, problem) or (_words_of(text, problem) if told else None)
     if kind is None:
         return None
     if kind == "not run":
@@ -132,6 +146,14 @@ def judge(text: str, problem: Problem | None = None) -> Judged | None:
     if times == 0:
         return Judged(CLEAN if kind is REPRODUCED else REPRODUCED, rest)
     return Judged(kind, times, rest, sure=not _weak(text))
+
+
+def _words_of(text: str, problem: Problem) -> OutcomeKind | None:
+    """An outcome in words that the notes have for their problem alone."""
+    for one in re.finditer(r"[a-z]{4,}", text.lower()):
+        if one[0][:6] in problem.stems and len(text) < 160:
+            return CLEAN if denied(text, one.start(), one.end()) else REPRODUCED
+    return None
 
 
 def _weak(text: str) -> bool:
@@ -163,6 +185,14 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         hit = hit | {"crash"}
     elif crash and known:
         foreign = foreign | {"crash"}
+    for name in problem.names:
+        for one in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
+            if not denied(said, one.start(), one.end()):
+                hit = hit | {name}
+            else:
+                unseen.add(name)
+    if known and starting and not problem.starting and not same and (hit or crash or exceptions) and not works:
+        return OTHER
     if w.NOT_RUN.search(said) and not (hit or foreign or works or refused or exceptions) and not (same and "same" in same[0].lower()):
         return "not run"
     if w.NOT_RUN.search(said) and re.match(r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said):
@@ -170,6 +200,8 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
     if otherwise and not (hit and same):
         return OTHER
     specific = hit - {"crash"}
+    if specific & problem.names:
+        return REPRODUCED
     if specific and (not refused or same or not known or specific & problem.kinds) and not (foreign and not same and not specific & problem.kinds):
         if not (foreign & {"memory"} and not same and known and not works):
             return REPRODUCED
@@ -201,6 +233,10 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return UNRESOLVED
     if fails or same and not re.match(r"(?i)\W*(?:again|still)\W*$", said):
         return REPRODUCED
+    if problem.scale and (score := re.search(r"(?<![\d.\w])0?\.\d+(?![\d.])", said)):
+        good_score, bad_score = problem.scale
+        value = float(score[0])
+        return CLEAN if abs(value - good_score) < abs(value - bad_score) else REPRODUCED
     if re.search(r"(?<![\d.])(\d[\d,.k]*) ?(?:of|/) ?\1(?![\d.])", said):
         return CLEAN
     if w.WEAKLY_NOT_RUN.search(said):
@@ -239,4 +275,4 @@ def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | No
             return Judged(CLEAN)
         if (w.NO.fullmatch(clean) or re.match(r"(?i)(?:no|nein)(?:$|[,;(. ]+(?!start|room|memory|idea))", clean)) and not re.fullmatch(r"[-\u2013\u2014]", clean):
             return Judged(REPRODUCED if about_success else CLEAN)
-    return judge(text, problem)
+    return judge(text, problem, told=True)

@@ -37,6 +37,8 @@ def read_notes(data: bytes, source: str = "") -> Notes:
     first.close()
     problem = _problem(tree, lines, first)
     reading = Reading(problem, known, before)
+    defined = (m for line in lines[:MOST_HEAD] for m in w.DEFINES.finditer(line))
+    reading.plain = frozenset(m["name"] for m in defined if m["name"] and m["what"].lower() in ("cmd", "command", "base", "baseline", "config"))
     reading.read(tree.kids)
     reading.close()
     trials, unused = _trials(reading, command)
@@ -104,7 +106,7 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
         for text in node.texts:
             keyed = _PROBLEM.match(text.text)
             if keyed and w.KEY_PROBLEM.fullmatch(keyed["key"].strip()):
-                texts.append(keyed["value"])
+                texts.append(text.text)
             elif text.line() < begins and (node.kind != "section" or node.depth <= 2 or not node.kids) and not command_in(text.text):
                 texts.append(re.sub(r"`--?[a-z][^`]*`", " ", text.text))
             elif text.line() < begins and (command := command_in(text.text)):

@@ -62,6 +62,7 @@ class Reading:
         self.exported: dict[str, str] = {}
         self.ahead: Judged | None = None
         self.loose = True
+        self.plain: frozenset[str] = frozenset()
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -75,7 +76,7 @@ class Reading:
         current, self.open = self.open, None
         if current is None:
             return
-        judged = current.claim.judged or judge(" . ".join(current.said), self.problem)
+        judged = current.claim.judged or judge(" . ".join(current.said), self.problem, told=current.held)
         if judged is None:
             if current.claim.found.command is None and not current.claim.base:
                 self.leave(current.claim.line, current.claim.text, "does not say what became of it")
@@ -176,6 +177,9 @@ class Reading:
             self.close()
             self.default = outer
             return
+        if not (self.open and self.open.held) and len(node.kids) > 1 and all(kid.kind == "item" and not kid.kids for kid in node.kids):
+            if self.record([kid.text for kid in node.kids]):
+                return
         self.read(node.kids)
         self.close()
 
@@ -260,7 +264,7 @@ class Reading:
         for row, _ in rows:
             key, value = (row["key"] or row["only"]).strip(), row["value"] or ""
             if w.KEY_OUTCOME.fullmatch(key):
-                ends.append(value)
+                ends.insert(0 if not re.fullmatch(r"(?i)verdict|status|state", key) else len(ends), value)
             elif w.KEY_CHANGE.fullmatch(key) and (changes_in(value, self.known) or is_baseline(value.strip("\"'")) or base_of(value)):
                 sets.append(value)
             elif re.fullmatch(r"(?i)(?:run|id|name|no|nr|try|label|case|test|exp\w*|#)", key):
@@ -271,8 +275,8 @@ class Reading:
             return False
         told = [value for value in sets if changes_in(value, self.known) or base_of(value)] or sets[:1]
         found = changes_in(" + ".join(told), self.known)
-        said = " . ".join(masked(v, changes_in(v, self.known).spans) for v in (ends or rest))
-        judged = judge(said, self.problem)
+        said = " . ".join(masked(v, changes_in(v, self.known).spans) for v in (ends[:1] or rest))
+        judged = judge(said, self.problem, told=True)
         claim = Claim(texts[0].line(), shown(" | ".join(t.text for t in texts)), found, judged, base_of(told[0]) or ("" if found else BASELINE), label)
         if judged is None:
             self.leave(claim.line, claim.text, "does not say what became of it")
@@ -333,11 +337,11 @@ class Reading:
             if mark[0].startswith(".") and mark[0][1:2].isspace() and judge(masked(left.text, found.spans), self.problem) and not is_baseline(left.text, 2):
                 continue
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
-            plain = not found and bool(bare.strip(" `-+()")) and is_baseline(bare) and not changes_in(right.text, self.known)
+            plain = not found and bool(bare.strip(" `-+()")) and (is_baseline(bare) or bare.strip(" `:") in self.plain) and not changes_in(right.text, self.known)
             if not found and not plain:
                 continue
             parts = parts_of(right, self.problem, self.known)
-            judged = judge(masked(right.text, changes_in(right.text, self.known).spans), self.problem)
+            judged = judge(masked(right.text, changes_in(right.text, self.known).spans), self.problem, told=bool(mark[0].strip(" .")))
             if judged is None:
                 continue
             if sum(bool(p.found.settings) and p.judged is not None for s in sentences(right) for p in parts_of(s, self.problem, self.known)) and not parts[0].found.compared:
@@ -360,7 +364,7 @@ class Reading:
     def _complete(self, text: Text, left: Text, right: Text, label: str) -> None:
         found = changes_in(left.text, self.known)
         more = changes_in(right.text, self.known)
-        judged = judge(masked(right.text, more.spans), self.problem)
+        judged = judge(masked(right.text, more.spans), self.problem, told=True)
         if more.settings and (self._joins(right.text) or re.match(r"\W*(?:and|with|\+)\W", right.text)):
             found = replace(found, settings=(*found.settings, *more.settings))
         base = base_of(left.text)
@@ -369,6 +373,8 @@ class Reading:
         if not found and not base:
             base = BASELINE
         same = base_of(right.text)
+        if _BASE_PROSE.search(right.text) and all(re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in found.settings):
+            found, base = Found(), BASELINE
         claim = Claim(text.line(), shown(text.text), found, judged, base, label)
         if same and refers_by_kind(right.text) and (other := self._labelled(same)):
             claim = claim.ended(other.judged)
@@ -410,6 +416,9 @@ class Reading:
             return
         if command:
             self.command(text, command, label)
+            return
+        if self.open and re.match(r"\s*(?:=+>|-+>|→|⇒|\^)\s", raw) and not changes_in(raw, self.known):
+            self.say(raw)
             return
         if w.OTHER_PROGRAM.match(raw) and not judge(raw, self.problem):
             return

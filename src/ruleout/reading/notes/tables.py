@@ -80,7 +80,8 @@ class Table:
             sets.append(settled)
             aside = bool(w.HEAD_ASIDE.fullmatch(head))
             named = bool(w.HEAD_OUTCOME.search(head)) or "?" in head or bool(w.SYMPTOMS and self._asks(head))
-            score = judged + (0.7 if named else 0.0) - (0.6 if aside else 0.0) - (1.0 if settled > 0.3 else 0.0)
+            about = _share([self._asks(c) for c in cells]) if cells else 0.0
+            score = judged + 0.5 * about + (0.7 if named else 0.0) - (0.6 if aside else 0.0) - (1.0 if settled > 0.3 else 0.0)
             if judged and score >= 0.5 and not self._is_setting(head):
                 outcomes.append((score, -k))
         if outcomes:
@@ -199,12 +200,17 @@ class Table:
             return Judged(OTHER) if w.REFUSED.search(notes) or w.STARTING.search(notes) else said
         return said
 
+    def _merged(self, k: int) -> bool:
+        """Whether an empty cell stands for the one above it: what is unchanged is told in so many words."""
+        cells = [c.strip("*_ ") for c in _column(self.grid, k)]
+        return len(self.columns.changes) > 1 and any(re.fullmatch(r"(?i)default|none|baseline|unchanged|-", c) for c in cells) and "" in cells
+
     def _claim(self, row: Row, end: Judged | None, base: Row | None, above: dict[int, str]) -> Claim:
         columns = self.columns
         parts: list[str] = []
         for k in columns.changes:
             cell = row.cells[k]
-            if _DITTO.fullmatch(cell):
+            if _DITTO.fullmatch(cell) or (not cell.strip() and self._merged(k)):
                 cell = above.get(k, "")
             above[k] = cell
             if cell.strip():
@@ -225,7 +231,7 @@ class Table:
         text = shown(" | ".join(c for c in row.cells if c.strip()))
         ref = base_of(told)
         if not found and not ref:
-            bare = not told.strip() or _NOTHING.fullmatch(told) or is_baseline(told)
+            bare = not told.strip() or _NOTHING.fullmatch(told) or all(is_baseline(part) for part in parts)
             if not bare and not levels:
                 return Claim(row.line, text, found, None, label=label)
             ref = BASELINE if bare else ""

@@ -31,7 +31,7 @@ SYMPTOMS = {
     "launch failure": any_of(r"(?:unspecified )?launch fail\w+", r"\w*execution_failed"),
     "exception": any_of(r"hardware exception", r"HSA_STATUS_\w+", "the exception"),
     "capture": any_of(
-        r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", "fails? (?:in|during) (?:graph )?capture"
+        r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", r"error during (?:graph )?capture", "fails? (?:in|during) (?:graph )?capture"
     ),
     "nccl": any_of("nccl (?:error|watchdog|fail\\w*)", "rccl error", "unhandled (?:cuda|system) error"),
     "timeout": any_of(r"time-?outs?(?! of)", "timed[- ]out", "times out(?! of)", "watchdog(?! timeout (?:of|to))"),
@@ -41,7 +41,7 @@ SYMPTOMS = {
         r"(?:hängt|blockiert)",
     ),
     "garbage": any_of(
-        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"(?P<r>[a-z])(?P=r){3,}", "word salad", "nonsense", "token soup", "soup",
+        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"(?P<r>[a-z])(?P=r){3,}", r"(?P<q>[@?$%&/\\])(?P=q){3,}", "word salad", "nonsense", "token soup", "soup",
         r"(?:<unused\d+>)+", r"(?:<pad>)+", "pads", "mojibake", r"wrong (?:answers?|output|tokens?|text|results?)",
         r"corrupt\w*", r"scrambled", r"repet\w+", r"repeat(?:s|ing) (?:itself|the)", r"truncated json", "truncated",
         r"(?:G|!)'s", "rubbish", "junk", "broken (?:output|text|json|answers?|tool calls)", r"kauderwelsch", "trash",
@@ -85,7 +85,7 @@ FAILS = any_of(
     "✗", "✘", "❌", "✖", "🔴", "👎", r":x:", r"\(x\)", "ko", "nok", r"comes? back", r"came back", "persists?", "remains",
     r"reproduce[sd]?", r"reproducible", "repro", "fehler", r"l[äa]uft nicht", "geht nicht", r"happens", "happened",
     "(?<!thought i )(?:had|has|have) it(?! (?:running|back))", r"came all the same", "bug (?:is )?(?:there|present)", "affected", "problem (?:is )?there",
-    "occurs", "shows up", "échoue", "plante", "falla", "mal",
+    "occurs", "shows up", "(?<!not )present", "signature matches", "échoue", "plante", "falla", "mal",
 )  # fmt: skip
 """Failing without saying how: as the note's problem does."""
 SAME = any_of(
@@ -118,7 +118,8 @@ WORKS = any_of(
     r"(?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)",
     r"whole (?:hour|day|night|run|replay|afternoon)", "nothing (?:bad|happened|wrong)", "runs since", "runs (?:fine|ok|well)",
     "finds the needle", "returns? (?:every|normally|fine)", "up and running", "no fault",
-    "quiet",
+    "quiet", "stay(?:s|ed) up", "up (?:since|for)", "still up", "solid", "behaves", "(?:matches|equals|identical to) the (?:reference|cpu|baseline|hf)", "bit-?exact", "proper(?:ly)?", "zero (?:errors?|failures?|crashes|hangs)", "0 (?:errors|failures|crashes|hangs)",
+    "startup complete", "keeps (?:going|running)", "all (?:ok|fine|green)", "recovers", "recovered", "absent", "smooth(?:ly)?", "no signs?",
 )  # fmt: skip
 NEGATED = re.compile(
     r"(?i)(?:\b(?:no|not|never|without|zero|none|neither|nor|nothing|nobody|kein\w*|ohne|nicht|free of|sin|sans|pas|any)\b"
@@ -164,14 +165,14 @@ UNSURE = any_of(
     r"nothing (?:learn(?:ed|t)|said|proven)", r"(?:would|do|did|does|should)(?:n'?t| not) (?:really )?count\b[^.;]*", "not (?:be )?counted",
     r"(?:not an? |in)valid (?:test|run|result)", "not a (?:valid|fair|real) (?:test|run)", "unclear", "undecided", "unresolved", "meaningless",
     r"proves nothing", "doubtful", "not conclusive", "either way", "🤷", r"no opinion", "unentschieden", "void", "useless run", "discard(?:ed)?",
-    "not usable",
+    "not usable", "not (?:comparable|evaluated|assessed|meaningful)", "tainted", "don't trust", "worthless", "no data",
 )  # fmt: skip
 STOPPED = any_of(
     r"abort(?:ed|ing)?(?: by \w+)?", r"gave up", "give up", r"cancel+ed", "interrupted", r"stopped (?:it|early|before|at|after|by)", "stopped",
     r"reboot\w*", r"drained", r"pre-?empted", r"(?:lost|took) (?:the|my) (?:node|box|connection|server)", "ssh (?:dropped|died)", "killed (?:it|by me|after)",
     r"still (?:going|running)", r"needed (?:for something|elsewhere|by)", r"(?:ran )?out of time", "no time left", "cut short", "node (?:was )?(?:taken|gone|lost|down)",
     r"switched off at", "had to (?:stop|leave|go)", r"\(\?\)", "did(?:n'?t| not) finish", "unfinished", "never finished", "abgebrochen", "evicted",
-    r"maintenance", "power cut", "i kill(?:ed)? it", "disk (?:was )?full", "filled the disk",
+    r"maintenance", "power (?:cut|went|outage|failure)", "(?:have|has|need|needs) (?:to (?:be )?(?:redone?|repeated?|rerun)|a (?:rerun|second run))", "reclaimed", "wall ?time", "time limit", "network (?:glitch|drop\\w*|outage)", "(?:spot|instance) (?:was )?(?:gone|lost|taken|terminated)", "(?:someone|somebody) (?:killed|rebooted|took|stopped|needed|else)", "(?:laptop|vpn|tunnel|tmux|session) (?:died|dropped|closed)", "collided", "i kill(?:ed)? it", "disk (?:was )?full", "filled the disk",
 )  # fmt: skip
 NOT_RUN = any_of(
     r"not (?:yet |been |even |really )*(?:tried|tested|run|done|started|checked|attempted|looked|measured|touched|reached)(?: yet)?", "untested", "todo", "to do", "tbd", "queued", "pending",
@@ -190,7 +191,7 @@ SUPPOSED = any_of(
     r"(?:i|we|you|one|he|she|they|it|this|that|which|who|someone|somebody|and|\w+)?(?:'d| would| could| should| might| ought)(?! not (?:count|start|load|come|run|boot))(?!n't)(?= \w)",
     r"(?:i|we)(?:'ll| will| shall)", r"will (?:be|try|do|run|test|check|build|need|redo|repeat|see)", "going to", r"gonna", r"(?:plan|plans|planning|want|wanted|wants|hope|hoping|like|ought) to",
     r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody) (?:try|test|check|run|use|set|open|see)",
-    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|make sure|remember)\b",
+    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|put|make sure|remember)\b",
     r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
     r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
     r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
@@ -203,7 +204,7 @@ HEARSAY = any_of(
 )  # fmt: skip
 CONCLUDES = re.compile(
     r"(?i)^\W*(?:so\b(?! (?:i |we )?(?:ran|tried|far|with|without|then i|now))|=>|⇒|ergo|therefore|thus|hence|conclusion|in short|tl;?dr|summary|overall|verdict:|workaround"
-    r"|both|reading:|means|meaning|to me|that smells|smells|i'm rolling|decision|seems|looks like|it (?:is|was|seems|picks)|we take|i take|the (?:bug|cause|reason|default)\b|note:|nb:|fyi|also\b$)"
+    r"|both|short version|long version|in short|below:|above:|reading:|means|meaning|to me|that smells|smells|i'm rolling|decision|seems|looks like|it (?:is|was|seems|picks)|we take|i take|the (?:bug|cause|reason|default)\b|note:|nb:|fyi|also\b$)"
 )
 PLAN_TITLE = re.compile(
     r"(?i)^\W*(?:[\d.]+\)?\s*|todo\s+|done\s+)?(?:(?:the |my |our |some |what |things? |still )*"
@@ -230,7 +231,7 @@ LIMITED = any_of(
 # -- names -------------------------------------------------------------------------------------------------------
 
 PROGRAM = re.compile(
-    r"(?:(?<=^)|(?<=[\s`(:;\"'$#>]))(?:(?:\S*/)?(?:(?:vllm|sglang|lmdeploy|mlc_llm|llama) serve|transformers (?:serve|chat)|aphrodite run)(?= [\w./~$'\"-]*)"
+    r"(?:(?<=^)|(?<=[\s`(:;\"'$#>]))(?:(?:\S*/)?(?:(?:vllm|sglang|lmdeploy|mlc_llm|llama) serve|(?:docker|podman) run(?= .*(?:vllm|sglang|text-generation|tensorrt|llama|lmdeploy))|transformers (?:serve|chat)|aphrodite run)(?= [\w./~$'\"-]*)"
     r"|(?:\S*/)?(?:trtllm-serve|llama-(?:server|cli|bench)|text-generation-(?:launcher|server)|tritonserver|ktransformers|lightllm)(?= (?:-{1,2}\w|serve |\S*[/$]))|(?:\S*/)?python[\d.]* -m (?:sglang|vllm|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
 )
 OTHER_PROGRAM = re.compile(
@@ -266,7 +267,7 @@ REMOVAL = re.compile(
     r"|(?:^|[\s(])[-\u2013\u2212])(?: (?:the|our|any|both|just|only|flag|flags|option|env|var|setting))*[ :]*[`'\"(]*$"
 )
 REMOVED = re.compile(
-    r"(?i)^[`'\")]*\s*(?:=\s*)?(?:(?:was |were |is |flag )?(?:removed|dropped|taken (?:out|off)|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
+    r"(?i)^[`'\")*-]*\s*(?:=\s*)?(?:options? |flags? |settings? )?(?:(?:was |were |is |flag )?(?:removed|dropped|taken (?:out|off)|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
 )
 ALTERNATIVE = re.compile(
     r"(?i)\b(?:instead of|rather than|not|was|were|unlike|than|(?:needs?|requires?|wants?)|depends on|default(?: is)?|because of|thanks to|from|kept|keeping|still with|already had|as"
@@ -302,3 +303,16 @@ KEY_PROBLEM = any_of("symptoms?", "problem", "issue", "error", "failure", "fails
 
 WEAKLY_SAME = re.compile(r"(?i)\W*(?:again|still|neither|as before|as with|just as|likewise|wieder|like (?:before|in|the)|exactly as)\W*")
 """Words that alone say little of an outcome."""
+
+DEFINES = re.compile(
+    r"(?i)(?:\b(?P<what>symptom|error|failure|problem|bug|fault|cmd|command|base(?:line)?|config)\s+(?-i:(?P<name>[A-Z][A-Z0-9]{0,7}))\s*(?:=|:|is\b)|[\"'`](?P<word>[^\"'`]{2,20})[\"'`]\s*(?:=|means|is when)\s*(?P<means>[^;,]{3,80}))"
+)
+"""What a note calls its problem and its command: `symptom S = …`, `"soup" means …`."""
+SCALE = re.compile(r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|bad|broken|wrong|garbage)\W{0,3}(?:=|is|means|around|:)\s*(?:~|about|around|ca\.?|approx\.?)?\s*(?P<value>0?\.\d+)")
+"""By which scores a note tells good from bad."""
+GENERIC = frozenset(
+    "about after again answer answers because before being build command context crash describe driver engine error errors every fails fault first flags found from have hours image into just launch load long loads longer machine memory minutes model models more most"
+    " nodes node only output outputs over prompt prompts process request requests response return returns runs running same second serve server serving several short some start started than that their them then there these they this time times token tokens"
+    " under until user users version what when where which while with without worker workers would always never random randomly prefill decode batch bench every traffic replay setup with docker container update please does text looks like goes comes long".split()
+)
+"""Words of a problem that tell nothing of it."""
