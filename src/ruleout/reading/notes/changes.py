@@ -25,6 +25,7 @@ _SWITCH = re.compile(
     rf"|(?P<y>turn(?:ed|ing)? off|switch(?:ed|ing)? off|disabl(?:e|ed|ing)|without|no|turn(?:ed|ing)? on|enabl(?:e|ed|ing))\s+(?:the )?(?P<b>{w.FEATURES})(?![\w\-])"
     rf"|turn(?:ed|ing)? (?P<c>{w.FEATURES}) (?P<z>off|on)\b)"
 )
+_AMOUNT = re.compile(r"(?i)\b(?:with|at) (?P<name>concurrency|batch size|max[_ ]tokens|temperature) (?:of |=)?(?P<level>\d[\d.]*)")
 _TO = re.compile(r"`?\s*(?:=|to|->|→|:|down to|up to|at|is|set to)\s*`?(?=[\w\-.{'\"])")
 _QUOTED = re.compile(r"(?:(?<=[\s(:`])|^)\"(?![{\[\s])(?=[^\"]* )[^\"{}\n]{3,300}\"")
 _CLIENT = re.compile(r"`(?P<inside>[^`]+)`")
@@ -251,6 +252,8 @@ def _in_words(text: str, known: Mapping[str, str]) -> Found:
         name = {"cuda_graph": "cuda_graphs"}.get(name, name)
         if not re.match(r"\s*(?:again|back)", text[one.end() :]):
             found.append(Setting(name, level, one.start(), one.end()))
+    if not found and (one := _AMOUNT.search(text)):
+        found.append(Setting(re.sub(r"\W", "_", one["name"].lower()), one["level"], one.start(), one.end()))
     for name, level in known.items():
         if found or not name.startswith("-") or level == PRESENT:
             continue

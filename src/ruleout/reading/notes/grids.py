@@ -14,7 +14,7 @@ _RULE = re.compile(r"[\s|:+\-=]+$")
 _PIPES = re.compile(r"(?<!\\)\|")
 _GAP = re.compile(r"\t| {2,}")
 _TAGS = re.compile(r"(?i)<(/?)(table|tr|td|th)\b([^>]*)>")
-_SETTING = re.compile(r"(?:^|[\s`|])--?[a-zA-Z]{2}|[A-Z_]{4,}=|^-[a-z]")
+_SETTING = re.compile(r"(?:^|[\s`|])--?[a-zA-Z]{2}|[A-Z_]{4,}=|^-[a-z]|\b\d+\.\d+\.\d+")
 _LISTED = re.compile(r"\s*(?:[-*•]|\d+[.)]|[a-z]\))\s")
 MOST_COLUMNS = 60
 

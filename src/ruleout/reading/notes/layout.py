@@ -140,6 +140,7 @@ class Layout:
         if _FENCE.match(raw) and not re.match(r"\s*```.+```", raw):
             return self._fence(at, end)
         if line.lstrip().startswith(">") and not re.match(r"\s*>\s*(?:--|[A-Z_]+=)", line):
+            self.nodes.append(Node("quote", [Text.of(line.lstrip("> \t"), at + 1)]))
             return at + 1
         if _LOG.match(line):
             return at + 1
@@ -167,10 +168,10 @@ class Layout:
             depth = len(found[1]) if found[1] else int(found[3])
             self._section(found[2] if found[1] else found[4], depth, at)
             return at + 1
-        if self.org and (found := _ORG.match(line)):
-            tag = _ORG_TAG.search(line)
+        if self.org and (found := _ORG.match(raw)):
+            tag = _ORG_TAG.search(raw)
             state = re.match(r"(TODO|DONE|WAITING|CANCELL?ED|NEXT|STARTED)\s+", found[2])
-            title = found[2][state.end() :] if state else found[2]
+            title = cleaned(found[2][state.end() :] if state else found[2])
             self._section(title, len(found[1]), at)
             self.nodes[-1].box = {"DONE": "x", None: None}.get(state[1] if state else None, " ")
             if tag:
@@ -278,7 +279,7 @@ class Layout:
         while stop < end:
             raw = self.lines[stop]
             line = cleaned(raw)
-            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw) or self.org and _ORG.match(line))):
+            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw) or self.org and _ORG.match(raw))):
                 break
             if stop > at and (_ITEM.match(line) and not _MINUS.match(line) or grid_at(self.lines, stop, end)):
                 break

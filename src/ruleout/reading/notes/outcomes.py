@@ -21,7 +21,11 @@ REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
 _UNSURE_OF = re.compile(
     r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about|of|on|whether)[^.;]*"
 )
-_ASIDE = re.compile(r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not [^.;]*")
+_ASIDE = re.compile(r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*")
+_REFERENCE = re.compile(
+    r"(?i)\bsame (?:\w+ )?(?:as|like) (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b|[A-Z]\b)|^\W*(?:the )?same(?:,? (?:but|plus|again with|\+)| with(?= [`-]))|^\W*as \S+ (?:plus|with|but)\b"
+)
+"""A reference to another trial is no outcome."""
 _RUNS = r"(?:runs?|times?|tries|attempts?|starts?|restarts?|launches)"
 _SMALL = 20
 _OF = re.compile(rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]|\.\d)(?P<what>\s+[a-z]+)?")
@@ -45,6 +49,8 @@ class Problem:
 
     def has(self, kind: str) -> bool:
         """Whether a kind of failure is the one that is looked for."""
+        if self.kinds == {"crash"} and kind in w.CRASHES - {"memory", "undefined symbol", "shape"}:
+            return True
         return not self.kinds or kind in self.kinds or ("failure" in self.kinds and kind != "memory") or any(kind in kin and kin & self.kinds for kin in w.KIN)
 
     @classmethod
@@ -133,6 +139,7 @@ def masked(text: str, spans: tuple[tuple[int, int], ...]) -> str:
 def judge(text: str, problem: Problem | None = None, told: bool = False) -> Judged | None:
     """What a text says became of a trial; None where it does not say. `told`: it stands where an outcome is told."""
     problem = problem or Problem()
+    text = _REFERENCE.sub(" ", text)
     text = re.sub(r"(?<![\w-])--?[a-z][\w-]*|`--?[a-z][^`]*`", " ", text)
     kind = _kind(text, problem) or (_words_of(text, problem) if told else None)
     if kind is None:
@@ -197,8 +204,10 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return "not run"
     if w.NOT_RUN.search(said) and re.match(r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said):
         return "not run"
-    if otherwise and not (hit and same):
+    if otherwise and (not (hit and same) or re.search(r"(?i)\bnot the same\b", said)):
         return OTHER
+    if unsure and re.search(r"(?i)\bignored\b|not applied", said) and not hit:
+        return UNRESOLVED
     specific = hit - {"crash"}
     if specific & problem.names:
         return REPRODUCED
@@ -262,8 +271,8 @@ def _times(text: str) -> tuple[int, int]:
 def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | None:
     """What a cell says under the head of its column: `yes` under `crash?`, `0` under `wrong answers`."""
     clean = re.sub(r"[`*_]", "", text).strip()
-    about_failure = bool(symptoms(asked) or w.CRASH.search(asked) or w.FAILS.search(asked) or re.search(r"(?i)\bbug|issue|repro|affected", asked))
-    about_success = bool(w.WORKS.search(asked)) and not about_failure
+    about_failure = bool(symptoms(asked) or w.CRASH.search(asked) or w.FAILS.search(re.sub(r"(?i)happen\w*", "", asked)) or re.search(r"(?i)\bbug|issue|repro|affected", asked))
+    about_success = bool(w.WORKS.search(asked) or re.search(r"(?i)\b(?:came|come|start\w*|boot\w*|up|served)\b", asked)) and not about_failure
     if re.match(r"\d", clean) and about_failure:
         found = re.match(r"(\d+)(?:\s*(?:of|/)\s*(\d+))?(?![\d:.]*\s*[a-z]*error)", clean)
         if found:

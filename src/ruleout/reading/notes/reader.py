@@ -133,7 +133,7 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     seen: set[tuple[Configuration, OutcomeKind]] = set()
     known = reading.known
     commands = sum(claim.found.command is not None for claim in reading.claims)
-    begins = next((n for n, c in enumerate(reading.claims) if not c.loose or _sets(c) or c.base), 0)
+    begins = next((n for n, c in enumerate(reading.claims) if not c.loose or _sets(c) or c.base), len(reading.claims))
     versions = [claim.line for claim in reading.claims if _versions(claim)]
     for n, claim in enumerate(reading.claims):
         alone = not any(0 < abs(line - claim.line) <= 2 for line in versions)

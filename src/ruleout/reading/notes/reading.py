@@ -85,6 +85,8 @@ class Reading:
 
     def add(self, claim: Claim) -> None:
         """A claim that is complete where it stands."""
+        if self.open and not self.open.held:
+            self.close()
         self._keep(replace(claim, loose=self.loose))
 
     def _keep(self, claim: Claim) -> None:
@@ -115,6 +117,8 @@ class Reading:
             elif node.kind == "grid":
                 self.close()
                 self.claims += [c for c in self._table(node) if c.judged]
+            elif node.kind == "quote":
+                self._suggest(node.text)
             elif node.kind == "turn":
                 if not (self.open and self.open.held):
                     self.close()
@@ -177,8 +181,9 @@ class Reading:
             self.close()
             self.default = outer
             return
-        if not (self.open and self.open.held) and len(node.kids) > 1 and all(kid.kind == "item" and not kid.kids for kid in node.kids):
+        if len(node.kids) > 1 and all(kid.kind == "item" and not kid.kids for kid in node.kids) and not found:
             if self.record([kid.text for kid in node.kids]):
+                self.open = None
                 return
         self.read(node.kids)
         self.close()
@@ -271,7 +276,8 @@ class Reading:
                 label = label or value
             elif not w.HEAD_ASIDE.fullmatch(key) or re.fullmatch(r"(?i)notes?|remarks?|comments?", key):
                 rest.append(value)
-        if not sets or not (ends or rest):
+        keys = {(row["key"] or row["only"]).strip().lower() for row, _ in rows}
+        if not sets or not (ends or rest) or keys & {"model", "hw", "gpu", "gpus", "hardware", "engine", "version", "problem", "symptom", "env"} and any(map(command_in, sets)):
             return False
         told = [value for value in sets if changes_in(value, self.known) or base_of(value)] or sets[:1]
         found = changes_in(" + ".join(told), self.known)
@@ -334,6 +340,8 @@ class Reading:
             if not right.text:
                 continue
             found = changes_in(left.text, self.known)
+            if any(p.judged for s in sentences(left)[:-1] for p in parts_of(s, self.problem, self.known)) and not is_baseline(sentences(left)[0].text, 2):
+                continue
             if mark[0].startswith(".") and mark[0][1:2].isspace() and judge(masked(left.text, found.spans), self.problem) and not is_baseline(left.text, 2):
                 continue
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
@@ -539,13 +547,19 @@ class Reading:
                 self.add(Claim(self.suggested_at, shown(raw), self.suggested, part.judged, "", label, prose=True))
                 self.suggested = None
                 continue
-            if not self.open and part.judged and part.judged.kind and (_BASE_PROSE.search(raw) or listed and is_baseline(raw.split(",")[0], 2)) and not w.LIMITED.search(raw.split(",")[0]):
+            if not self.open and part.judged and part.judged.kind and (_BASE_PROSE.search(raw) or listed and is_baseline(raw.split(",")[0], 2)) and not self._limited(raw):
                 self.add(Claim(part.text.line(), shown(raw), Found(), part.judged, BASELINE, label, prose=not listed))
                 continue
-            if part.judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not w.LIMITED.search(raw) or (listed and held and not part.judged and is_baseline(raw)):
+            if part.judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not self._limited(raw) or (listed and held and not part.judged and is_baseline(raw)):
                 self.begin(Claim(part.text.line(), shown(raw), Found(), None, BASELINE, label, prose=not listed), held)
                 continue
             self.say(raw)
+
+    def _limited(self, text: str) -> bool:
+        """Whether a baseline in prose is one that something else was done to."""
+        found = _BASE_PROSE.search(text)
+        around = text[max(0, found.start() - 30) : found.end() + 25] if found else text.split(",")[0]
+        return w.LIMITED.search(around) is not None
 
     def _told(self, text: Text, found: Found, judged: Judged | None, each: bool, label: str, held: bool, listed: bool) -> None:
         offset = text.text.find("`") if False else 0
@@ -553,7 +567,7 @@ class Reading:
         first = found.settings[0]
         position = max(0, text.text.find(first.name))
         line = text.line(position) if not listed else text.line()
-        if found.words and (judged is None or self.open is not None and self.open.held and self.open.claim.found.settings and not self.open.claim.found.words):
+        if found.words and (judged is None and not (listed and held) or self.open is not None and self.open.held and self.open.claim.found.settings and not self.open.claim.found.words):
             if self.open and self.open.held:
                 self.say(text.text)
             return

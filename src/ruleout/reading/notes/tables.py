@@ -105,7 +105,7 @@ class Table:
             if sets[k] >= 0.4 and not aside and not self._is_setting(head) or (w.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside):
                 columns.changes.append(k)
             elif self._is_setting(head) or (
-                not aside and not w.HEAD_LABEL.fullmatch(head) and head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
+                not aside and not w.HEAD_LABEL.fullmatch(head) and head and "?" not in head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
                 and not (len(distinct) > 3 and all(re.fullmatch(r"\d+(?:[.,]\d+)?%?|[\s\-\u2013]*", c) for c in cells))
                 and len(distinct) <= max(2, len(cells) * 0.67) and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
             ):

@@ -191,7 +191,7 @@ SUPPOSED = any_of(
     r"(?:i|we|you|one|he|she|they|it|this|that|which|who|someone|somebody|and|\w+)?(?:'d| would| could| should| might| ought)(?! not (?:count|start|load|come|run|boot))(?!n't)(?= \w)",
     r"(?:i|we)(?:'ll| will| shall)", r"will (?:be|try|do|run|test|check|build|need|redo|repeat|see)", "going to", r"gonna", r"(?:plan|plans|planning|want|wanted|wants|hope|hoping|like|ought) to",
     r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody) (?:try|test|check|run|use|set|open|see)",
-    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|put|make sure|remember)\b",
+    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next(?! (?:was|came|up|i (?:ran|tried|set|put|took)))|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|put (?=[`-])|make sure|remember)\b",
     r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
     r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
     r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
@@ -313,6 +313,6 @@ SCALE = re.compile(r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|bad|brok
 GENERIC = frozenset(
     "about after again answer answers because before being build command context crash describe driver engine error errors every fails fault first flags found from have hours image into just launch load long loads longer machine memory minutes model models more most"
     " nodes node only output outputs over prompt prompts process request requests response return returns runs running same second serve server serving several short some start started than that their them then there these they this time times token tokens"
-    " under until user users version what when where which while with without worker workers would always never random randomly prefill decode batch bench every traffic replay setup with docker container update please does text looks like goes comes long".split()
+    " under until user users version what when where which while with without worker workers would always never random randomly prefill decode batch bench every traffic replay setup with docker container update please does text looks like goes comes long cuda graph graphs vllm sglang llama torch runtime mode idea symptom chat notes attempt version versions total free small mixed environment".split()
 )
 """Words of a problem that tell nothing of it."""
