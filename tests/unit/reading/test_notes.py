@@ -154,7 +154,7 @@ def test_a_failure_of_another_kind_is_another_failure() -> None:
     ],
 )
 def test_a_change_is_told_by_flags_variables_versions_and_words(text: str, changes: dict[str, str]) -> None:
-    assert {c.name: c.level for c in changes_in(text).changes} == changes
+    assert {c.name: c.level for c in changes_in(text).settings} == changes
 
 
 def test_what_is_planned_asked_supposed_or_struck_out_is_no_trial() -> None:

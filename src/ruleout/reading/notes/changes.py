@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from ruleout.reading.notes import words as w
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in
 
-_FLAG = re.compile(r"(?<![\w/.\-<=])(?:\+\s?)?(?P<name>--[A-Za-z][\w.\-]*\w|-[A-Za-z][A-Za-z0-9]{0,5}(?:\.\w+)?(?![\w\-/]))")
-_VARIABLE = re.compile(r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|(?:tp|pp|dp|ep|attn|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])")
+_FLAG = re.compile(
+    r"(?<![\w/.\-<=])(?:\+\s?)?(?P<name>--[A-Za-z][\w.\-]*\w|-[A-Za-z][A-Za-z0-9]{0,5}(?:\.\w+)?(?![\w\-/]))"
+)
+_VARIABLE = re.compile(
+    r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|(?:tp|pp|dp|ep|attn|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])"
+)
 _KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
 _PACKAGE = re.compile(
     rf"(?i)(?<![\w\-/.])(?P<name>{w.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
@@ -25,12 +29,16 @@ _SWITCH = re.compile(
     rf"|(?P<y>turn(?:ed|ing)? off|switch(?:ed|ing)? off|disabl(?:e|ed|ing)|without|no|turn(?:ed|ing)? on|enabl(?:e|ed|ing))\s+(?:the )?(?P<b>{w.FEATURES})(?![\w\-])"
     rf"|turn(?:ed|ing)? (?P<c>{w.FEATURES}) (?P<z>off|on)\b)"
 )
-_AMOUNT = re.compile(r"(?i)\b(?:with|at) (?P<name>concurrency|batch size|max[_ ]tokens|temperature) (?:of |=)?(?P<level>\d[\d.]*)")
+_AMOUNT = re.compile(
+    r"(?i)\b(?:with|at) (?P<name>concurrency|batch size|max[_ ]tokens|temperature) (?:of |=)?(?P<level>\d[\d.]*)"
+)
 _TO = re.compile(r"`?\s*(?:=|to|->|→|:|down to|up to|at|is|set to)\s*`?(?=[\w\-.{'\"])")
 _QUOTED = re.compile(r"(?:(?<=[\s(:`])|^)\"(?![{\[\s])(?=[^\"]* )[^\"{}\n]{3,300}\"")
 _CLIENT = re.compile(r"`(?P<inside>[^`]+)`")
 _MESSAGE = re.compile(r"`[^`]*(?:\b\w*(?:Error|Exception)\b|\bplease\b|\bnot \b|error:|failed)[^`]*`")
-_BOOLEAN = re.compile(r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$|--mlock$|--async-scheduling$|--\S+-embeddings?$")
+_BOOLEAN = re.compile(
+    r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$|--mlock$|--async-scheduling$|--\S+-embeddings?$"
+)
 _WANTS = re.compile(r"--(?:no|disable)[-_]")
 
 
@@ -126,7 +134,13 @@ def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
         name = one["name"]
         code = text.count("`", 0, one.start()) % 2 == 1
         short = not name.startswith("--")
-        if short and not code and name not in known and re.match(r"-[a-z]{4,}$", name) and name not in ("-nkvo", "-cmoe"):
+        if (
+            short
+            and not code
+            and name not in known
+            and re.match(r"-[a-z]{4,}$", name)
+            and name not in ("-nkvo", "-cmoe")
+        ):
             continue
         end = one.end()
         level = PRESENT
@@ -198,16 +212,24 @@ def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
     for n, one in enumerate(read):
         before = text[max(0, one.begin - 40) : one.begin]
         following = text[one.end : one.end + 40]
-        chained = gone_until >= 0 and re.fullmatch(r"[`'\")]*\s*(?:,|and|and the|or|/|&|\+|und|,\s*and)?\s*[`'\"(]*", text[gone_until : one.begin])
+        chained = gone_until >= 0 and re.fullmatch(
+            r"[`'\")]*\s*(?:,|and|and the|or|/|&|\+|und|,\s*and)?\s*[`'\"(]*", text[gone_until : one.begin]
+        )
         dashed = one.name.startswith("-")
-        if w.ALTERNATIVE.search(before) and not (re.search(r"(?i)back\W*(?:to )?$", before) and not dashed):
+        if (w.ALTERNATIVE.search(before) and not (re.search(r"(?i)back\W*(?:to )?$", before) and not dashed)) or (dashed and (w.RESTORED.match(following) or re.search(r"(?i)\b(?:again|back in|back on)[`\s]*$", before))):
             compared = True
-        elif dashed and (w.RESTORED.match(following) or re.search(r"(?i)\b(?:again|back in|back on)[`\s]*$", before)):
-            compared = True
-        elif w.REMOVAL.search(before) and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before) or (
-            re.search(r"(?i)\bno[ `]*$", before) and (dashed or one.name.isupper())
-        ) or (chained and dashed):
-            if not (re.match(r"[\s(]*[-\u2013]\s*$", before[-3:]) and one.begin < 4 and n == 0 and not re.match(r"\s*[-\u2013] ", text)):
+        elif (
+            (w.REMOVAL.search(before)
+            and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before))
+            or (re.search(r"(?i)\bno[ `]*$", before) and (dashed or one.name.isupper()))
+            or (chained and dashed)
+        ):
+            if not (
+                re.match(r"[\s(]*[-\u2013]\s*$", before[-3:])
+                and one.begin < 4
+                and n == 0
+                and not re.match(r"\s*[-\u2013] ", text)
+            ):
                 kept.append(Setting(one.name, ABSENT, one.begin, one.end))
                 gone_until = one.end
                 continue
@@ -258,7 +280,10 @@ def _in_words(text: str, known: Mapping[str, str]) -> Found:
         if found or not name.startswith("-") or level == PRESENT:
             continue
         spelled = re.escape(name.lstrip("-")).replace(r"\-", "[ _-]").replace("_", "[ _-]")
-        given = re.search(rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>\d[\w.]*|{'|'.join(sorted(map(re.escape, w.LEVELS)))})(?![\w\-])", text)
+        given = re.search(
+            rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>\d[\w.]*|{'|'.join(sorted(map(re.escape, w.LEVELS)))})(?![\w\-])",
+            text,
+        )
         if given:
             found.append(Setting(name, given["level"], given.start(), given.end()))
     spans = tuple((s.begin, s.end) for s in found)

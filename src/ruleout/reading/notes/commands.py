@@ -83,8 +83,10 @@ def command_in(text: str, exported: Mapping[str, str] | None = None) -> Command 
             break
     named = len((started[0] if started else "").split())
     plain = [word for word in words[named:] if not word.startswith("-")]
-    if len(words) <= named or not any(word.startswith("-") for word in words[named:]) and (
-        len(plain) > 1 or not re.search(r"[/$.\d]", plain[0]) and end < len(text.rstrip()) and text[end] != "`"
+    if (
+        len(words) <= named
+        or (not any(word.startswith("-") for word in words[named:])
+        and (len(plain) > 1 or (not re.search(r"[/$.\d]", plain[0]) and end < len(text.rstrip()) and text[end] != "`")))
     ):
         return None
     return Command(tuple(words), settings, begin, end)

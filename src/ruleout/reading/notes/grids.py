@@ -42,7 +42,12 @@ def grid_at(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[Te
         return _html(lines, at, end)
     if "|" in line:
         return _piped(lines, at, end)
-    first = at == 0 or not lines[at - 1].strip() or lines[at - 1].rstrip().endswith((":", "```")) or lines[at - 1][0] in "#*=-h"
+    first = (
+        at == 0
+        or not lines[at - 1].strip()
+        or lines[at - 1].rstrip().endswith((":", "```"))
+        or lines[at - 1][0] in "#*=-h"
+    )
     return _separated(lines, at, end) or (_columns(lines, at, end) if first else None)
 
 
@@ -106,7 +111,9 @@ def _separated(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list
                 break
             rows.append(Row(stop + 1, tuple(cleaned(c).strip() for c in cells)))
             stop += 1
-        if len(rows) < 3 or (mark == "," and sum(" " in c and len(c) > 40 for r in rows for c in r.cells) > 2 * len(rows)):
+        if len(rows) < 3 or (
+            mark == "," and sum(" " in c and len(c) > 40 for r in rows for c in r.cells) > 2 * len(rows)
+        ):
             continue
         grid, before = _made(rows, at)
         return (grid, stop, before) if grid.rows else None
@@ -128,7 +135,12 @@ def _columns(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[T
     starts = [m.start() for m in re.finditer(r"(?:(?<=  )|^)\S|(?<=^ )\S", heads)]
     body = [(n, line) for n, line in enumerate(block) if n > 0 and not re.fullmatch(r"[\s\-=+|]+", line)]
     parted = sum(len(_GAP.split(line.strip())) >= 2 for _, line in body)
-    if parted < 0.8 * len(body) or len(body) < 2 or len(starts) < 2 or (len(starts) < 3 and not ruled and parted < len(body)):
+    if (
+        parted < 0.8 * len(body)
+        or len(body) < 2
+        or len(starts) < 2
+        or (len(starts) < 3 and not ruled and parted < len(body))
+    ):
         return None
     rows = []
     for n, line in body:

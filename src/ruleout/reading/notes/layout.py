@@ -26,7 +26,9 @@ _ORG = re.compile(r"(\*{1,6})\s+(.*?)(?:\s+:[\w:]+:)?\s*$")
 _ORG_TAG = re.compile(r"\s+:(\w[\w:]*):\s*$")
 _UNDERLINE = re.compile(r"\s*(?:={4,}|-{4,}|~{4,})\s*$")
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__)(?P<rest>:?|\s*\([^)]*\):?)\s*$")
-_ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>[ xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$")
+_ITEM = re.compile(
+    r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>[ xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$"
+)
 _MINUS = re.compile(r"\s*[-+]\s+-{1,2}[A-Za-z]")
 _TIME = re.compile(
     r"(?P<box>\[?)(?P<time>(?:\d{4}-\d\d-\d\d|\d\d?[-./]\d\d?\.?)?[ T]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?|\d{4}-\d\d-\d\d)(?(box)\]?)(?:\s*(?:UTC|h|Uhr)\b)?:?\s*[-–|]?\s+(?=\S)"
@@ -35,7 +37,9 @@ _DAY = re.compile(
     r"(?i)\W*(?:(?:mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag)\w*|day|tag)\b[,.]?\s*(?:\d{1,2}\b)?(?:\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*)?\s*(?:\d{1,4})?[\s:.*]*$"
 )
 _SPEAKS = re.compile(r"(?:<(?P<a>[\w.\- ]{1,24})>|(?P<b>[\w.\-]{2,20}):)\s+(?=\S)")
-_MESSAGE = re.compile(r"\W{0,4}(?P<who>[\w.'\- ]{1,30}?)\W{0,3}(?:\s{1,4}(?:\[?\d{1,2}:\d\d(?: ?[AP]M)?\]?)\s*$|\s+(?:commented|replied|opened this issue)\b.{0,30}$)")
+_MESSAGE = re.compile(
+    r"\W{0,4}(?P<who>[\w.'\- ]{1,30}?)\W{0,3}(?:\s{1,4}(?:\[?\d{1,2}:\d\d(?: ?[AP]M)?\]?)\s*$|\s+(?:commented|replied|opened this issue)\b.{0,30}$)"
+)
 _MAIL = re.compile(r"(?:From|To|Cc|Date|Reply-To|Message-ID|Subject|Betreff|Von|An): ")
 _LOG = re.compile(
     r"\s*(?:\([\w ]+pid=\d+\)|(?:INFO|WARNING|ERROR|DEBUG)\b.{0,30}\d\d:\d\d|\[\d{4}-\d\d-\d\d[^\]]{0,30}\](?= server_args|.*\bTP\d)|\[\d{4}-[^\]]*TP\d+\]|File \"|Traceback |\s+(?:raise|return|self)\b|\[rank\d+\])"
@@ -45,7 +49,9 @@ _STAMP = re.compile(r"^\s*(?:CLOSED|SCHEDULED|DEADLINE):|^#\+(?!begin|end|title)
 _RECORD = re.compile(r"(?P<indent>\s*)(?:[-*]\s+)?(?P<key>[A-Za-z][\w /.]{0,24}?)\s*:\s+(?P<value>\S.*)$")
 
 _BEGINS = re.compile(r"`?(?:--?[A-Za-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+=)")
-_LEADS = re.compile(r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$")
+_LEADS = re.compile(
+    r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$"
+)
 
 
 @dataclass(slots=True)
@@ -79,11 +85,19 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
     for before, line in zip(lines, lines[1:], strict=False):
         first = line.text.split(maxsplit=1)[0] if line.text else ""
         room = len(before.text) + 1 + len(first) <= width
-        if w.PROGRAM.search(before.text) or w.PROGRAM.search(line.text) or line.text[:2] in ("# ", "$ ") or w.OTHER_PROGRAM.match(before.text):
-            groups.append([line])
-        elif _RECORD.match(line.text) and _RECORD.match(before.text) or _BEGINS.match(line.text) and not _LEADS.search(before.text):
-            groups.append([line])
-        elif (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(before.text) < FULL:
+        if (
+            w.PROGRAM.search(before.text)
+            or w.PROGRAM.search(line.text)
+            or line.text[:2] in ("# ", "$ ")
+            or w.OTHER_PROGRAM.match(before.text)
+        ) or (
+            (_RECORD.match(line.text)
+            and _RECORD.match(before.text))
+            or (_BEGINS.match(line.text)
+            and not _LEADS.search(before.text))
+        ) or (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(
+            before.text
+        ) < FULL:
             groups.append([line])
         else:
             groups[-1].append(line)
@@ -158,7 +172,11 @@ class Layout:
             return heading
         if re.match(r"(?: {4}|\t)\s*\S", raw) and w.PROGRAM.search(line) and not _ITEM.match(line):
             return self._indented(at, end)
-        if (item := _ITEM.match(line)) and not (_MINUS.match(line) and not re.search(r"[:→=]", line)) or (item and item["box"] is not None):
+        if (
+            ((item := _ITEM.match(line))
+            and not (_MINUS.match(line) and not re.search(r"[:→=]", line)))
+            or (item and item["box"] is not None)
+        ):
             return self._item(item, raw, at, end)
         return self._para(at, end)
 
@@ -177,7 +195,13 @@ class Layout:
             if tag:
                 self.nodes.append(Node("para", [Text.of(tag[1].replace(":", " "), at + 1)]))
             return at + 1
-        if at + 1 < end and _UNDERLINE.match(self.lines[at + 1]) and len(line.strip()) < 120 and not _ITEM.match(line) and "|" not in line:
+        if (
+            at + 1 < end
+            and _UNDERLINE.match(self.lines[at + 1])
+            and len(line.strip()) < 120
+            and not _ITEM.match(line)
+            and "|" not in line
+        ):
             if at == 0 or not self.lines[at - 1].strip():
                 self._section(line.strip(), 1 if "=" in self.lines[at + 1] else 2, at)
                 return at + 2
@@ -192,7 +216,11 @@ class Layout:
         starts = [line for line in self.lines if line.strip()]
         hashes = [line for line in starts if re.match(r"#+ ?\S?", line)]
         bare = [line for line in starts if w.PROGRAM.search(line) and not re.search(r"`|: |^ {4}", line)]
-        return len(bare) >= 2 and len(hashes) >= 2 and not any(line.startswith(("##", "```", "| ", "- ")) for line in starts)
+        return (
+            len(bare) >= 2
+            and len(hashes) >= 2
+            and not any(line.startswith(("##", "```", "| ", "- ")) for line in starts)
+        )
 
     def _section(self, title: str, depth: int, at: int) -> None:
         self.nodes.append(Node("section", [Text.of(title.strip(), at + 1)], depth))
@@ -212,7 +240,11 @@ class Layout:
 
     def _indented(self, at: int, end: int) -> int:
         stop = at
-        while stop < end and re.match(r"(?: {2}|\t)\s*\S", self.lines[stop]) or (stop > at and stop < end and self.lines[stop - 1].rstrip().endswith("\\")):
+        while (
+            (stop < end
+            and re.match(r"(?: {2}|\t)\s*\S", self.lines[stop]))
+            or (stop > at and stop < end and self.lines[stop - 1].rstrip().endswith("\\"))
+        ):
             stop += 1
         self._code(at, stop)
         return stop
@@ -251,9 +283,18 @@ class Layout:
         stop = at + 1
         while stop < end:
             line = cleaned(self.lines[stop])
-            if not line.strip() or _ITEM.match(line) or _FENCE.match(line) or _HEADING.match(line) or _LOG.match(line) or line.lstrip().startswith("|"):
+            if (
+                not line.strip()
+                or _ITEM.match(line)
+                or _FENCE.match(line)
+                or _HEADING.match(line)
+                or _LOG.match(line)
+                or line.lstrip().startswith("|")
+            ):
                 break
-            if self._indent(stop) <= len(item["indent"]) and (len(parts[-1].text) < FULL or _TIME.match(line) or w.PROGRAM.search(line)):
+            if self._indent(stop) <= len(item["indent"]) and (
+                len(parts[-1].text) < FULL or _TIME.match(line) or w.PROGRAM.search(line)
+            ):
                 break
             if not _STAMP.match(line):
                 parts.append(Text.of(line.strip(), stop + 1))
@@ -279,9 +320,17 @@ class Layout:
         while stop < end:
             raw = self.lines[stop]
             line = cleaned(raw)
-            if not line.strip() or _FENCE.match(raw) or _LOG.match(line) or (stop > at and (_HEADING.match(line) and not self._script or _BOLD.match(raw) or self.org and _ORG.match(raw))):
+            if (
+                not line.strip()
+                or _FENCE.match(raw)
+                or _LOG.match(line)
+                or (
+                    stop > at
+                    and ((_HEADING.match(line) and not self._script) or _BOLD.match(raw) or (self.org and _ORG.match(raw)))
+                )
+            ):
                 break
-            if stop > at and (_ITEM.match(line) and not _MINUS.match(line) or grid_at(self.lines, stop, end)):
+            if stop > at and ((_ITEM.match(line) and not _MINUS.match(line)) or grid_at(self.lines, stop, end)):
                 break
             body = line.strip()
             timed = _TIME.match(body)
@@ -337,7 +386,9 @@ def nested(nodes: Sequence[Node]) -> Node:
         if node.kind == "gap":
             continue
         if rank == 100.0:
-            inside = stack[-1][1].kind == "item" and (node.depth > stack[-1][1].depth + 1 or node.kind in ("code", "grid") and node.depth > stack[-1][1].depth)
+            inside = stack[-1][1].kind == "item" and (
+                node.depth > stack[-1][1].depth + 1 or (node.kind in ("code", "grid") and node.depth > stack[-1][1].depth)
+            )
             while stack[-1][0] >= 8.0 and not inside and not (stack[-1][0] == 8.0 and node.kind in ("code", "grid")):
                 if stack[-1][0] == 8.0 and node.kind != "para":
                     break

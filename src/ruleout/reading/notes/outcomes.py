@@ -21,16 +21,26 @@ REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
 _UNSURE_OF = re.compile(
     r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about|of|on|whether)[^.;]*"
 )
-_ASIDE = re.compile(r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*")
+_ASIDE = re.compile(
+    r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
+)
 _REFERENCE = re.compile(
     r"(?i)\bsame (?:\w+ )?(?:as|like) (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b|[A-Z]\b)|^\W*(?:the )?same(?:,? (?:but|plus|again with|\+)| with(?= [`-]))|^\W*as \S+ (?:plus|with|but)\b"
 )
 """A reference to another trial is no outcome."""
+_STARTED = re.compile(r"(?i)\b(?:loads?|loading|starts?|boots?) (?:up )?(?:fine|ok|okay|well|normally)(?=[,.]| and then| but)")
+"""What comes before an outcome."""
 _RUNS = r"(?:runs?|times?|tries|attempts?|starts?|restarts?|launches)"
 _SMALL = 20
-_OF = re.compile(rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]|\.\d)(?P<what>\s+[a-z]+)?")
-_IN_RUNS = re.compile(rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}}) crash|(?P<w>twice)\b(?= with a restart)")
-_NOUN = re.compile(rf"(?i)\s+(?:{_RUNS}|failed|ok|crash\w*|hung|fail\w*|good|bad|broken|fine|pass\w*|clean|hang\w*|died|in)\b")
+_OF = re.compile(
+    rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]|\.\d)(?P<what>\s+[a-z]+)?"
+)
+_IN_RUNS = re.compile(
+    rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}}) crash|(?P<w>twice)\b(?= with a restart)"
+)
+_NOUN = re.compile(
+    rf"(?i)\s+(?:{_RUNS}|failed|ok|crash\w*|hung|fail\w*|good|bad|broken|fine|pass\w*|clean|hang\w*|died|in)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,12 @@ class Problem:
         """Whether a kind of failure is the one that is looked for."""
         if self.kinds == {"crash"} and kind in w.CRASHES - {"memory", "undefined symbol", "shape"}:
             return True
-        return not self.kinds or kind in self.kinds or ("failure" in self.kinds and kind != "memory") or any(kind in kin and kin & self.kinds for kin in w.KIN)
+        return (
+            not self.kinds
+            or kind in self.kinds
+            or ("failure" in self.kinds and kind != "memory")
+            or any(kind in kin and kin & self.kinds for kin in w.KIN)
+        )
 
     @classmethod
     def of(cls, texts: list[str]) -> Problem:
@@ -65,14 +80,20 @@ class Problem:
             kinds.discard("crash")  # `dies with NaN`: the crash is how the other one shows
         if not kinds and any(w.FAILS.search(text) for text in texts):
             kinds.add("failure")
-        stems = {w_[:6] for text in texts for w_ in re.findall(r"[a-z]{4,}", text.lower())} - {g[:6] for g in w.GENERIC | w.STOP_WORDS}
+        stems = {w_[:6] for text in texts for w_ in re.findall(r"[a-z]{4,}", text.lower())} - {
+            g[:6] for g in w.GENERIC | w.STOP_WORDS
+        }
         scores = {bool(w.WORKS.search(m["word"])): float(m["value"]) for text in texts for m in w.SCALE.finditer(text)}
         scale = (scores[True], scores[False]) if len(scores) == 2 else None
         names: set[str] = set()
         for found in (m for text in texts for m in w.DEFINES.finditer(text)):
             if found["name"] and found["what"].lower() not in ("cmd", "command", "base", "baseline", "config"):
                 names.add(found["name"])
-            elif found["word"] and not w.WORKS.search(found["word"]) and any(p.search(found["means"]) for p in w.SYMPTOMS.values()):
+            elif (
+                found["word"]
+                and not w.WORKS.search(found["word"])
+                and any(p.search(found["means"]) for p in w.SYMPTOMS.values())
+            ):
                 names.add(found["word"])
         starting = any(w.STARTING.search(text) or w.REFUSED.search(text) for text in texts)
         return cls(frozenset(kinds), frozenset(stems), frozenset(names), scale, starting)
@@ -106,7 +127,7 @@ def denied(text: str, begin: int, end: int) -> bool:
     if found := w.GONE.search(after):
         between = after[: found.start()]
         return not re.search(r"[.;:!?]|\bnot\b|n't|,| but ", between) and len(between.split()) <= 3
-    return re.match(r"\s*[:=]\s*(?:0\b|no\b|none\b)|\s*\(?0 (?:of|/)", after) is not None
+    return re.match(r"\s*[:=]\s*(?:0\b|(?:no|none)\s*(?:$|[.,;|]))|\s*\(?0 (?:of|/)", after) is not None
 
 
 def symptoms(text: str) -> list[tuple[str, bool, int]]:
@@ -139,7 +160,7 @@ def masked(text: str, spans: tuple[tuple[int, int], ...]) -> str:
 def judge(text: str, problem: Problem | None = None, told: bool = False) -> Judged | None:
     """What a text says became of a trial; None where it does not say. `told`: it stands where an outcome is told."""
     problem = problem or Problem()
-    text = _REFERENCE.sub(" ", text)
+    text = _STARTED.sub(" ", _REFERENCE.sub(" ", text))
     text = re.sub(r"(?<![\w-])--?[a-z][\w-]*|`--?[a-z][^`]*`", " ", text)
     kind = _kind(text, problem) or (_words_of(text, problem) if told else None)
     if kind is None:
@@ -151,7 +172,8 @@ def judge(text: str, problem: Problem | None = None, told: bool = False) -> Judg
         kind = next((k for k in (_kind(clause, problem),) if k in (REPRODUCED, CLEAN)), kind)
     times, rest = _times(text) if kind in (REPRODUCED, CLEAN) else (1, 0)
     if times == 0:
-        return Judged(CLEAN if kind is REPRODUCED else REPRODUCED, rest)
+        good = kind is REPRODUCED or not any(not denied(text, m.start(), m.end()) for m in w.WORKS.finditer(text))
+        return Judged(CLEAN if good else REPRODUCED, rest)
     return Judged(kind, times, rest, sure=not _weak(text))
 
 
@@ -200,21 +222,35 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
                 unseen.add(name)
     if known and starting and not problem.starting and not same and (hit or crash or exceptions) and not works:
         return OTHER
-    if w.NOT_RUN.search(said) and not (hit or foreign or works or refused or exceptions) and not (same and "same" in same[0].lower()):
+    if (
+        w.NOT_RUN.search(said)
+        and not (hit or foreign or works or refused or exceptions)
+        and not (same and "same" in same[0].lower())
+    ):
         return "not run"
-    if w.NOT_RUN.search(said) and re.match(r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said):
+    if w.NOT_RUN.search(said) and re.match(
+        r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said
+    ):
         return "not run"
     if otherwise and (not (hit and same) or re.search(r"(?i)\bnot the same\b", said)):
         return OTHER
     if unsure and re.search(r"(?i)\bignored\b|not applied", said) and not hit:
         return UNRESOLVED
+    if re.match(r"(?i)\W*(?:the )?same(?=[,.;]| (?:error|failure|problem|thing|issue|crash|again|here)\b)", said) and not works:
+        return REPRODUCED
     specific = hit - {"crash"}
+    if not known and hit and not foreign and not starting and not otherwise:
+        return REPRODUCED
     if specific & problem.names:
         return REPRODUCED
-    if specific and (not refused or same or not known or specific & problem.kinds) and not (foreign and not same and not specific & problem.kinds):
+    if (
+        specific
+        and (not refused or same or not known or specific & problem.kinds)
+        and not (foreign and not same and not specific & problem.kinds)
+    ):
         if not (foreign & {"memory"} and not same and known and not works):
             return REPRODUCED
-    if foreign - {"timeout", "hang"} or refused and not (works and not works_not and not exceptions):
+    if foreign - {"timeout", "hang"} or (refused and not (works and not works_not and not exceptions)):
         if not (same and hit) and not (works and foreign and foreign <= {"crash", "noise", "shape"}):
             return OTHER
     if hit:
@@ -229,7 +265,7 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return OTHER
     good = works or (unseen and not fails) or (no_crash and not fails)
     if good and not works_not:
-        if fails and not unseen and fails[-1] > (works or [0])[-1]:
+        if fails and not unseen and fails[-1] >= (works or [0])[-1]:
             return REPRODUCED
         return CLEAN
     if works_not and not works and not unseen:
@@ -240,7 +276,7 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return CLEAN
     if stopped and not fails:
         return UNRESOLVED
-    if fails or same and not re.match(r"(?i)\W*(?:again|still)\W*$", said):
+    if fails or (same and not re.match(r"(?i)\W*(?:again|still)\W*$", said)):
         return REPRODUCED
     if problem.scale and (score := re.search(r"(?<![\d.\w])0?\.\d+(?![\d.])", said)):
         good_score, bad_score = problem.scale
@@ -261,7 +297,12 @@ def _times(text: str) -> tuple[int, int]:
         k, n = int(one["k"]), int(one["n"])
         noun = one["what"] or ""
         counted = not noun.strip() or _NOUN.match(noun) or re.search(rf"{_RUNS}", one[0])
-        if 0 <= k <= n <= _SMALL and n > 1 and counted and not re.match(r"(?i)\s*(?:requests|prompts|ranks|gpus|cards)", text[one.end() :]):
+        if (
+            0 <= k <= n <= _SMALL
+            and n > 1
+            and counted
+            and not re.match(r"(?i)\s*(?:requests|prompts|ranks|gpus|cards)", text[one.end() :])
+        ):
             return k, n - k
     if one := _IN_RUNS.search(text):
         return int(one["n"] or one["x"] or one["m"] or 2), 0
@@ -271,8 +312,16 @@ def _times(text: str) -> tuple[int, int]:
 def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | None:
     """What a cell says under the head of its column: `yes` under `crash?`, `0` under `wrong answers`."""
     clean = re.sub(r"[`*_]", "", text).strip()
-    about_failure = bool(symptoms(asked) or w.CRASH.search(asked) or w.FAILS.search(re.sub(r"(?i)happen\w*", "", asked)) or re.search(r"(?i)\bbug|issue|repro|affected", asked))
-    about_success = bool(w.WORKS.search(asked) or re.search(r"(?i)\b(?:came|come|start\w*|boot\w*|up|served)\b", asked)) and not about_failure
+    about_failure = bool(
+        symptoms(asked)
+        or w.CRASH.search(asked)
+        or w.FAILS.search(re.sub(r"(?i)happen\w*", "", asked))
+        or re.search(r"(?i)\bbug|issue|repro|affected", asked)
+    )
+    about_success = (
+        bool(w.WORKS.search(asked) or re.search(r"(?i)\b(?:came|come|start\w*|boot\w*|up|served)\b", asked))
+        and not about_failure
+    )
     if re.match(r"\d", clean) and about_failure:
         found = re.match(r"(\d+)(?:\s*(?:of|/)\s*(\d+))?(?![\d:.]*\s*[a-z]*error)", clean)
         if found:
@@ -282,6 +331,8 @@ def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | No
             return Judged(CLEAN if about_success else REPRODUCED)
         if about_failure and re.fullmatch(r"[❌✗✘✖]", clean):
             return Judged(CLEAN)
-        if (w.NO.fullmatch(clean) or re.match(r"(?i)(?:no|nein)(?:$|[,;(. ]+(?!start|room|memory|idea))", clean)) and not re.fullmatch(r"[-\u2013\u2014]", clean):
+        if (
+            w.NO.fullmatch(clean) or re.match(r"(?i)(?:no|nein)(?:$|[,;(. ]+(?!start|room|memory|idea))", clean)
+        ) and not re.fullmatch(r"[-\u2013\u2014]", clean):
             return Judged(REPRODUCED if about_success else CLEAN)
     return judge(text, problem, told=True)

@@ -38,14 +38,20 @@ def read_notes(data: bytes, source: str = "") -> Notes:
     problem = _problem(tree, lines, first)
     reading = Reading(problem, known, before)
     defined = (m for line in lines[:MOST_HEAD] for m in w.DEFINES.finditer(line))
-    reading.plain = frozenset(m["name"] for m in defined if m["name"] and m["what"].lower() in ("cmd", "command", "base", "baseline", "config"))
+    reading.plain = frozenset(
+        m["name"]
+        for m in defined
+        if m["name"] and m["what"].lower() in ("cmd", "command", "base", "baseline", "config")
+    )
     reading.read(tree.kids)
     reading.close()
     trials, unused = _trials(reading, command)
     told = {trial.line for trial in trials}
     left = {(one.line, one.why): one for one in (*unused, *reading.unused) if one.line not in told}
     said = next((t.failure for t in trials if t.outcome is OutcomeKind.REPRODUCED), "")
-    return Notes(source, str(command or ""), at, said, tuple(trials), tuple(sorted(left.values(), key=lambda u: u.line)))
+    return Notes(
+        source, str(command or ""), at, said, tuple(trials), tuple(sorted(left.values(), key=lambda u: u.line))
+    )
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -98,7 +104,10 @@ def _comments_first(lines: list[str]) -> bool:
 def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     """What fails: told by titles, by `problem:` and its like, or before the first trial."""
     plain = next((c for c in first.claims if c.found.command), None)
-    begins = min((c.line for c in first.claims if c is not plain and (_sets(c) or c.base or c.found.command)), default=len(lines) + 1)
+    begins = min(
+        (c.line for c in first.claims if c is not plain and (_sets(c) or c.base or c.found.command)),
+        default=len(lines) + 1,
+    )
     texts: list[str] = []
     for node in _walk(tree):
         if node.kind == "grid" or not node.texts:
@@ -107,7 +116,11 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
             keyed = _PROBLEM.match(text.text)
             if keyed and w.KEY_PROBLEM.fullmatch(keyed["key"].strip()):
                 texts.append(text.text)
-            elif text.line() < begins and (node.kind != "section" or node.depth <= 2 or not node.kids) and not command_in(text.text):
+            elif (
+                text.line() < begins
+                and (node.kind != "section" or node.depth <= 2 or not node.kids)
+                and not command_in(text.text)
+            ):
                 texts.append(re.sub(r"`--?[a-z][^`]*`", " ", text.text))
             elif text.line() < begins and (command := command_in(text.text)):
                 texts.append(text.text[: command.begin] + " . " + text.text[command.end :])
@@ -138,23 +151,36 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     for n, claim in enumerate(reading.claims):
         alone = not any(0 < abs(line - claim.line) <= 2 for line in versions)
         minor = claim.loose and all(s.name in w.MINOR_PACKAGES for s in claim.found.settings)
-        if claim.loose and _versions(claim) and (minor or n < begins and alone):
+        if claim.loose and _versions(claim) and (minor or (n < begins and alone)):
             continue  # the surroundings
-        if claim.loose and claim.found.command and commands < 2 and command is not None and claim.found.command.words == command.words:
+        if (
+            claim.loose
+            and claim.found.command
+            and commands < 2
+            and command is not None
+            and claim.found.command.words == command.words
+        ):
             continue  # the command as deployed, with what the notes are about
         changes = _changes(claim, known, command, labels, previous)
         if changes is None:
             unused.append(Unused(claim.line, claim.text, "builds on a trial that is not told"))
             continue
         configuration = Configuration(changes)
-        if claim.found.command and claim.loose and trials and not last and trials[-1].changes == configuration and claim.line - trials[-1].line <= MOST_APART:
+        if (
+            claim.found.command
+            and claim.loose
+            and trials
+            and not last
+            and trials[-1].changes == configuration
+            and claim.line - trials[-1].line <= MOST_APART
+        ):
             continue  # the command of what was told just before it
         last = claim.found.command is not None
         runs = claim.judged.runs if claim.judged else ()
         if claim.prose and all((configuration, kind) in seen for kind, _ in runs):
             continue
         for kind, times in runs:
-            failure = claim.text if kind is not OutcomeKind.CLEAN else ""
+            failure = (claim.said or claim.text) if kind is not OutcomeKind.CLEAN else ""
             trials.append(ToldTrial(claim.line, claim.text, configuration, kind, times, failure, claim.label))
             seen.add((configuration, kind))
         if claim.label:
@@ -187,7 +213,9 @@ def _changes(
     elif claim.base and claim.base != BASELINE:
         if claim.base.lower() in labels:
             changes.update(labels[claim.base.lower()])
-        elif re.fullmatch(r"\d+|[A-Z]", claim.base) and re.search(rf"(?i)(?:same as|like) (?:run|try|attempt|test|trial|exp)\W*{re.escape(claim.base)}", claim.text):
+        elif re.fullmatch(r"\d+|[A-Z]", claim.base) and re.search(
+            rf"(?i)(?:same as|like) (?:run|try|attempt|test|trial|exp)\W*{re.escape(claim.base)}", claim.text
+        ):
             return None
     if claim.found.command is not None:
         base = command or claim.found.command
@@ -201,7 +229,9 @@ def _changes(
         own = {**own, **claim.levels}
     for name, level in own.items():
         level = _spelled(name, level, known)
-        if known.get(name) == level or (level == ABSENT and known and name not in known and name not in changes and not name.startswith("-")):
+        if known.get(name) == level or (
+            level == ABSENT and known and name not in known and name not in changes and not name.startswith("-")
+        ):
             changes.pop(name, None)
         else:
             changes[name] = level
@@ -214,4 +244,4 @@ def _spelled(name: str, level: str, known: Mapping[str, str]) -> str:
     return level
 
 
-__all__ = ["read_notes", "shown", "Text"]
+__all__ = ["Text", "read_notes", "shown"]

@@ -22,7 +22,9 @@ from ruleout.reading.notes.sentences import is_question, is_supposed, parts_of, 
 from ruleout.reading.notes.tables import Table
 from ruleout.reading.notes.text import Text, shown
 
-_SEPARATOR = re.compile(r"\s*(?:-+>|=+>|→|⇒|➜|➡|➔)\s*|\s\.{3,}\s|\.{4,}\s?|:(?=\s|$)|\s{2,}|\t|\s+[-–—]{1,2}\s+|\s=\s|\s\|\s|(?<=[`\w)])\s+(?=❌|✅|💥|:x:|:white_check_mark:|✗|✘|✔|✓)|(?<=`)\s+(?=\()|(?<=`),\s|(?<=[\w`)])\.\s+(?=\S)")
+_SEPARATOR = re.compile(
+    r"\s*(?:-+>|=+>|→|⇒|➜|➡|➔)\s*|\s\.{3,}\s|\.{4,}\s?|:(?=\s|$)|\s{2,}|\t|\s+[-–—]{1,2}\s+|\s=\s|\s\|\s|(?<=[`\w)])\s+(?=❌|✅|💥|:x:|:white_check_mark:|✗|✘|✔|✓)|(?<=`)\s+(?=\()|(?<=`),\s|(?<=[\w`)])\.\s+(?=\S)"
+)
 _LABEL = re.compile(
     r"(?i)^[\W_]*(?:(?:run|try|attempt|versuch|exp(?:eriment)?|test|trial|step|job|case|config|variant|nr|no|number|idea|round|take)[\s.#-]*)?#?(?P<label>\d{1,2}:\d\d|[A-Z]{0,4}-?\d{1,6}[a-z]?|[A-Z])(?P<end>[.):]+\s*|\s+[-–—:]\s+|\s{2,}|\s*$|\s+(?=[`(+-]))"
 )
@@ -30,8 +32,12 @@ _BASE_PROSE = re.compile(
     r"(?i)\b(?:unchanged|unmodified|as[ -]is|as deployed|as reported|as it (?:is|was)|baseline|original (?:command|flags|config\w*)|usual command\w*|without any changes?|nothing changed|no changes|prod args|plain (?:restart|replay|start|run)|as in prod|same arguments|default command|stock command|command as given)\b"
 )
 _THAT = re.compile(r"(?i)\b(?:with|tried|did|ran|used|done) (?:that|this|it)\b(?! (?:one )?(?:is|was|would))")
-_AGAIN = re.compile(r"(?i)^\W*(?:same (?:again|thing again|once more)|(?:ran|run|did|tried) (?:it|this|that)(?: one)? again|repeat(?:ed)?\b|re-?ran|once more|again\b(?=,? to be)|second (?:run|time)|another run)")
-_RECORD = re.compile(r"^\W{0,3}(?P<key>[A-Za-z][\w /.]{0,24}?)\**\s*(?::|=)\**\s+(?P<value>\S.*)?$|^\W{0,3}(?P<only>[A-Za-z][\w /.]{0,24}?):\s*$")
+_AGAIN = re.compile(
+    r"(?i)^\W*(?:same (?:again|thing again|once more)|(?:ran|run|did|tried) (?:it|this|that)(?: one)? again|repeat(?:ed)?\b|re-?ran|once more|again\b(?=,? to be)|second (?:run|time)|another run)"
+)
+_RECORD = re.compile(
+    r"^\W{0,3}(?P<key>[A-Za-z][\w /.]{0,24}?)\**\s*(?::|=)\**\s+(?P<value>\S.*)?$|^\W{0,3}(?P<only>[A-Za-z][\w /.]{0,24}?):\s*$"
+)
 _EXPORT = re.compile(r"^\W*export\s+(?P<name>[A-Za-z_]\w*)=(?P<level>\S+)\s*$")
 _UNSET = re.compile(r"^\W*unset\s+(?P<name>[A-Za-z_]\w*)\s*$")
 _COMMENT = re.compile(r"^\s*(?:#|//)+\s*")
@@ -79,7 +85,7 @@ class Reading:
         judged = current.claim.judged or judge(" . ".join(current.said), self.problem, told=current.held)
         if judged is None:
             if current.claim.found.command is None and not current.claim.base:
-                self.leave(current.claim.line, current.claim.text, "does not say what became of it")
+                self.leave(current.claim.line, current.claim.text, "no outcome is told")
             return
         self._keep(current.claim.ended(judged, " ".join(current.said)))
 
@@ -119,6 +125,7 @@ class Reading:
                 self.claims += [c for c in self._table(node) if c.judged]
             elif node.kind == "quote":
                 self._suggest(node.text)
+                self.suggested_at = 0
             elif node.kind == "turn":
                 if not (self.open and self.open.held):
                     self.close()
@@ -132,7 +139,7 @@ class Reading:
         claims = Table(node.grid, self.problem, self.known).claims()
         for claim in claims:
             if claim.judged is None and (claim.found or claim.base):
-                self.leave(claim.line, claim.text, "does not say what became of it")
+                self.leave(claim.line, claim.text, "no outcome is told")
             elif claim.judged is not None and claim.judged.kind is None:
                 self.leave(claim.line, claim.text, "not done yet")
         return [c for c in claims if c.judged and c.judged.kind]
@@ -151,8 +158,10 @@ class Reading:
         found = changes_in(title.text, self.known)
         if node.depth <= 2 and (found.words or found.command):
             found = Found()
-        if node.box == " " or (w.PLAN_TITLE.match(title.text) and not found.settings) or (
-            w.CLOSING_TITLE.match(title.text) and not found.settings
+        if (
+            node.box == " "
+            or (w.PLAN_TITLE.match(title.text) and not found.settings)
+            or (w.CLOSING_TITLE.match(title.text) and not found.settings)
         ):
             outer = self.open
             if node.box == " " or w.PLAN_TITLE.match(title.text):
@@ -164,11 +173,20 @@ class Reading:
         if judged and judged.kind is None and not found and node.kids:
             self._skip(node, "not done yet")
             return
-        labelled = _LABEL.match(title.text) or node.box == "x" or re.match(r"(?i)\W*(?:run|try|attempt|versuch|exp|test|trial)", title.text)
+        labelled = (
+            _LABEL.match(title.text)
+            or node.box == "x"
+            or re.match(r"(?i)\W*(?:run|try|attempt|versuch|exp|test|trial)", title.text)
+        )
         bare = title.text[labelled.end() :] if isinstance(labelled, re.Match) and labelled.re is _LABEL else title.text
         base = "" if found else BASELINE if labelled and node.kids and bare.strip() and is_baseline(bare) else ""
         self.close()
-        if (found.settings or base or base_of(title.text)) and node.kids and not is_question(title.text) or (found.settings and judged):
+        if (
+            ((found.settings or base or base_of(title.text))
+            and node.kids
+            and not is_question(title.text))
+            or (found.settings and judged)
+        ):
             label = labelled["label"] if isinstance(labelled, re.Match) and labelled.re is _LABEL else ""
             claim = Claim(title.line(), shown(title.text), found, None, base or base_of(title.text), label)
             if judged and judged.kind and found.settings:
@@ -185,20 +203,38 @@ class Reading:
             if self.record([kid.text for kid in node.kids]):
                 self.open = None
                 return
+        told = len(self.claims)
         self.read(node.kids)
         self.close()
+        if labelled and len(self.claims) == told + 1 and not self.claims[told].prose:
+            self.claims[told] = replace(self.claims[told], line=title.line())
 
     def _groups(self, node: Node) -> bool:
         """Whether a title's outcome is that of what is listed under it: most of it tells none."""
-        kids = [kid for kid in node.kids if kid.kind in ("item", "para") and kid.texts and changes_in(kid.text.text, self.known).settings]
+        kids = [
+            kid
+            for kid in node.kids
+            if kid.kind in ("item", "para") and kid.texts and changes_in(kid.text.text, self.known).settings
+        ]
         words = len(node.text.text.split())
-        if not any(kid.kind == "item" for kid in node.kids) and node.depth < 3 or node.kind == "section" and node.depth in (1, 2) and words > 5:
+        if (
+            (not any(kid.kind == "item" for kid in node.kids)
+            and node.depth < 3)
+            or (node.kind == "section"
+            and node.depth in (1, 2)
+            and words > 5)
+        ):
             return False
         plain = [kid for kid in node.kids if kid.kind == "item" and is_baseline(kid.text.text)]
         told = [Text.joined([*kid.texts, *(t for deeper in kid.kids for t in deeper.texts)]) for kid in kids]
-        own = [text for text in told if any(p.judged and p.judged.kind for p in parts_of(text, self.problem, self.known))]
-        strong = re.match(r"(?i)\W*(?:things?|those|these|what|still|does|doesn|do|don|no|same|works?|crash|hang|fail|ok|good|bad|fine|breaks?|clean|surviv|pass)", node.text.text)
-        return bool(kids or plain) and (len(own) * 2 <= len(kids) or bool(strong) and len(node.text.text.split()) < 9)
+        own = [
+            text for text in told if any(p.judged and p.judged.kind for p in parts_of(text, self.problem, self.known))
+        ]
+        strong = re.match(
+            r"(?i)\W*(?:things?|those|these|what|still|does|doesn|do|don|no|same|works?|crash|hang|fail|ok|good|bad|fine|breaks?|clean|surviv|pass)",
+            node.text.text,
+        )
+        return bool(kids or plain) and (len(own) * 2 <= len(kids) or (bool(strong) and len(node.text.text.split()) < 9))
 
     def item(self, node: Node) -> None:
         """An item of a list and what is nested in it."""
@@ -220,7 +256,14 @@ class Reading:
         outer, self.open = self.open, None
         loose, self.loose = self.loose, False
         done = self.unit(node.texts, node.label, bool(node.kids))
-        if not done and node.kids and not self.open and (judged := judge(text.text, self.problem)) and judged.kind and self._groups(node):
+        if (
+            not done
+            and node.kids
+            and not self.open
+            and (judged := judge(text.text, self.problem))
+            and judged.kind
+            and self._groups(node)
+        ):
             before, self.default = self.default, judged
             self.read(node.kids)
             self.default = before
@@ -270,22 +313,36 @@ class Reading:
             key, value = (row["key"] or row["only"]).strip(), row["value"] or ""
             if w.KEY_OUTCOME.fullmatch(key):
                 ends.insert(0 if not re.fullmatch(r"(?i)verdict|status|state", key) else len(ends), value)
-            elif w.KEY_CHANGE.fullmatch(key) and (changes_in(value, self.known) or is_baseline(value.strip("\"'")) or base_of(value)):
+            elif w.KEY_CHANGE.fullmatch(key) and (
+                changes_in(value, self.known) or is_baseline(value.strip("\"'")) or base_of(value)
+            ):
                 sets.append(value)
             elif re.fullmatch(r"(?i)(?:run|id|name|no|nr|try|label|case|test|exp\w*|#)", key):
                 label = label or value
             elif not w.HEAD_ASIDE.fullmatch(key) or re.fullmatch(r"(?i)notes?|remarks?|comments?", key):
                 rest.append(value)
         keys = {(row["key"] or row["only"]).strip().lower() for row, _ in rows}
-        if not sets or not (ends or rest) or keys & {"model", "hw", "gpu", "gpus", "hardware", "engine", "version", "problem", "symptom", "env"} and any(map(command_in, sets)):
+        if (
+            not sets
+            or not (ends or rest)
+            or (keys & {"model", "hw", "gpu", "gpus", "hardware", "engine", "version", "problem", "symptom", "env"}
+            and any(map(command_in, sets)))
+        ):
             return False
         told = [value for value in sets if changes_in(value, self.known) or base_of(value)] or sets[:1]
         found = changes_in(" + ".join(told), self.known)
         said = " . ".join(masked(v, changes_in(v, self.known).spans) for v in (ends[:1] or rest))
         judged = judge(said, self.problem, told=True)
-        claim = Claim(texts[0].line(), shown(" | ".join(t.text for t in texts)), found, judged, base_of(told[0]) or ("" if found else BASELINE), label)
+        claim = Claim(
+            texts[0].line(),
+            shown(" | ".join(t.text for t in texts)),
+            found,
+            judged,
+            base_of(told[0]) or ("" if found else BASELINE),
+            label,
+        )
         if judged is None:
-            self.leave(claim.line, claim.text, "does not say what became of it")
+            self.leave(claim.line, claim.text, "no outcome is told")
         self._keep(claim)
         return True
 
@@ -322,16 +379,26 @@ class Reading:
     def _unmeant(self, left: Text, right: Text) -> bool:
         """Whether a unit with a setting and an outcome only supposes it."""
         opening = re.sub(r"`[^`]*`", " ", right.text)[:40]
-        supposed = w.SUPPOSED.match(opening.strip()) or (found := w.SUPPOSED.search(opening)) and found.start() < 4
+        supposed = w.SUPPOSED.match(opening.strip()) or ((found := w.SUPPOSED.search(opening)) and found.start() < 4)
         bare = re.sub(r"`[^`]*`|\([^)]*\)", " ", left.text)
-        if supposed or w.SUPPOSED.search(bare) or w.HEARSAY.search(bare) or w.HEARSAY.search(opening) or w.CONCLUDES.match(left.text):
+        if (
+            supposed
+            or w.SUPPOSED.search(bare)
+            or w.HEARSAY.search(bare)
+            or w.HEARSAY.search(opening)
+            or w.CONCLUDES.match(left.text)
+        ):
             self.leave(left.line(), f"{left.text}: {right.text}", "only supposed")
             return True
         return False
 
     def _split(self, text: Text) -> tuple[Text, Text] | None:
         """A unit as what was set and what became of it, if it says both in this order."""
-        shielded = re.sub(r"`[^`]*`|\"[^\"]*\"|'\{[^']*'", lambda m: "`" + "x" * (len(m[0]) - 2) + "`" if len(m[0]) > 1 else m[0], text.text)
+        shielded = re.sub(
+            r"`[^`]*`|\"[^\"]*\"|'\{[^']*'",
+            lambda m: "`" + "x" * (len(m[0]) - 2) + "`" if len(m[0]) > 1 else m[0],
+            text.text,
+        )
         if command := command_in(text.text):
             left, right = text.cut(0, command.end), text.cut(command.end, len(text.text))
             return (left, right) if judge(right.text, self.problem) and not changes_in(right.text, self.known) else None
@@ -340,21 +407,53 @@ class Reading:
             if not right.text:
                 continue
             found = changes_in(left.text, self.known)
-            if any(p.judged for s in sentences(left)[:-1] for p in parts_of(s, self.problem, self.known)) and not is_baseline(sentences(left)[0].text, 2):
+            if any(
+                p.judged for s in sentences(left)[:-1] for p in parts_of(s, self.problem, self.known)
+            ) and not is_baseline(sentences(left)[0].text, 2):
                 continue
-            if mark[0].startswith(".") and mark[0][1:2].isspace() and judge(masked(left.text, found.spans), self.problem) and not is_baseline(left.text, 2):
+            if (
+                mark[0].startswith(".")
+                and mark[0][1:2].isspace()
+                and judge(masked(left.text, found.spans), self.problem)
+                and not is_baseline(left.text, 2)
+            ):
                 continue
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
-            plain = not found and bool(bare.strip(" `-+()")) and (is_baseline(bare) or bare.strip(" `:") in self.plain) and not changes_in(right.text, self.known)
+            plain = (
+                not found
+                and bool(bare.strip(" `-+()"))
+                and (is_baseline(bare) or bare.strip(" `:") in self.plain)
+                and not changes_in(right.text, self.known)
+            )
             if not found and not plain:
                 continue
             parts = parts_of(right, self.problem, self.known)
-            judged = judge(masked(right.text, changes_in(right.text, self.known).spans), self.problem, told=bool(mark[0].strip(" .")))
-            if judged is None:
+            judged = judge(
+                masked(right.text, changes_in(right.text, self.known).spans),
+                self.problem,
+                told=bool(mark[0].strip(" .")),
+            )
+            if judged is None and not (base_of(right.text) and refers_by_kind(right.text)):
                 continue
-            if sum(bool(p.found.settings) and p.judged is not None for s in sentences(right) for p in parts_of(s, self.problem, self.known)) and not parts[0].found.compared:
-                several = [p for s in sentences(right) for p in parts_of(s, self.problem, self.known) if p.found.settings and p.judged]
-                if any(not self._joins(p.text.text) for p in several) and len([p for p in parts_of(left, self.problem, self.known) if p.judged]) == 0 and self._own_end(right):
+            if (
+                sum(
+                    bool(p.found.settings) and p.judged is not None
+                    for s in sentences(right)
+                    for p in parts_of(s, self.problem, self.known)
+                )
+                and not parts[0].found.compared
+            ):
+                several = [
+                    p
+                    for s in sentences(right)
+                    for p in parts_of(s, self.problem, self.known)
+                    if p.found.settings and p.judged
+                ]
+                if (
+                    any(not self._joins(p.text.text) for p in several)
+                    and len([p for p in parts_of(left, self.problem, self.known) if p.judged]) == 0
+                    and self._own_end(right)
+                ):
                     return None
             return left, right
         return None
@@ -367,7 +466,13 @@ class Reading:
         return bool(first[0].judged) and any(p.found.settings and p.judged for p in first[1:])
 
     def _joins(self, text: str) -> bool:
-        return re.search(r"(?i)\b(?:on top of|together with|along with|in addition to|combined with|plus|only with|but with)\b", text) is not None
+        return (
+            re.search(
+                r"(?i)\b(?:on top of|together with|along with|in addition to|combined with|plus|only with|but with)\b",
+                text,
+            )
+            is not None
+        )
 
     def _complete(self, text: Text, left: Text, right: Text, label: str) -> None:
         found = changes_in(left.text, self.known)
@@ -381,9 +486,11 @@ class Reading:
         if not found and not base:
             base = BASELINE
         same = base_of(right.text)
-        if _BASE_PROSE.search(right.text) and all(re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in found.settings):
+        if _BASE_PROSE.search(right.text) and all(
+            re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in found.settings
+        ):
             found, base = Found(), BASELINE
-        claim = Claim(text.line(), shown(text.text), found, judged, base, label)
+        claim = Claim(text.line(), shown(text.text), found, judged, base, label, said=right.text)
         if same and refers_by_kind(right.text) and (other := self._labelled(same)):
             claim = claim.ended(other.judged)
         if found.settings and _each(left.text, found):
@@ -430,7 +537,11 @@ class Reading:
             return
         if w.OTHER_PROGRAM.match(raw) and not judge(raw, self.problem):
             return
-        if self.default is not None and changes_in(raw, self.known) and not judge(masked(raw, changes_in(raw, self.known).spans), self.problem):
+        if (
+            self.default is not None
+            and changes_in(raw, self.known)
+            and not judge(masked(raw, changes_in(raw, self.known).spans), self.problem)
+        ):
             self.add(Claim(text.line(), shown(raw), changes_in(raw, self.known), self.default, base_of(raw), label))
             return
         if self.open and self.open.held and not changes_in(raw, self.known):
@@ -456,7 +567,11 @@ class Reading:
             self.ahead = judged if judged and judged.kind and not is_supposed(text.text) else None
             return
         if self.open and self.open.claim.found.command is not None:
-            if not is_supposed(text.text) and not re.search(r"(?i)\bcould not\b", text.text) and not re.match(r"(?i)\W*(?:with|now|next|try|then) ", text.text):
+            if (
+                not is_supposed(text.text)
+                and not re.search(r"(?i)\bcould not\b", text.text)
+                and not re.match(r"(?i)\W*(?:with|now|next|try|then) ", text.text)
+            ):
                 self.say(text.text)
                 self.close()
             elif is_supposed(text.text):
@@ -475,7 +590,15 @@ class Reading:
             if self.open and not changes_in(sentence.text, self.known):
                 self.say(sentence.text)
         supposed = is_supposed(lead) or w.SUPPOSED.search(lead)
-        claim = Claim(text.line(command.begin), shown(inside[command.begin : command.begin + 300]), Found((), command), None, "", label, exported=dict(self.exported))
+        claim = Claim(
+            text.line(command.begin),
+            shown(inside[command.begin : command.begin + 300]),
+            Found((), command),
+            None,
+            "",
+            label,
+            exported=dict(self.exported),
+        )
         if ahead:
             self.close()
             self.add(claim.ended(ahead))
@@ -483,7 +606,11 @@ class Reading:
         if supposed:
             self.close()
             return
-        claim = replace(claim, line=self.open.claim.line) if self.open and self.open.claim.base == BASELINE and not self.open.said else claim
+        claim = (
+            replace(claim, line=self.open.claim.line)
+            if self.open and self.open.claim.base == BASELINE and not self.open.said
+            else claim
+        )
         self.begin(claim, most=4)
         rest = re.sub(r"^\s*`?\s*(?:=>|->|→|⇒|➜|#|\|)?\s*", "", rest)
         told = [s for s in sentences(Text.of(rest, 1)) if not is_supposed(s.text)] if rest else []
@@ -495,23 +622,30 @@ class Reading:
     def code(self, node: Node) -> None:
         """Code: commands with comments, and what a program printed, of which only errors say something."""
         errors = 0
-        for text in node.texts:
+        for n, text in enumerate(node.texts):
             raw = re.sub(r"^\s*(?:\([\w.\-]+\)\s*)?(?:[\w.\-]+@[\w.\-]+\S*\s?)?[$❯%]\s+", "", text.text)
             comment = _COMMENT.match(raw)
+            following = node.texts[n + 1].text if n + 1 < len(node.texts) else ""
+            if comment and command_in(following) and not command_in(raw) and (not self.open or self.open.said or self.before):
+                judged = judge(masked(raw[comment.end() :], changes_in(raw, self.known).spans), self.problem)
+                if judged and judged.kind and not is_supposed(raw[comment.end() :]):
+                    self.ahead = judged
+                    continue
             if not raw.strip():
                 if self.open and self.open.said:
                     self.close()
                 continue
             if command_in(raw) or comment or _EXPORT.match(raw) or _UNSET.match(raw):
                 self.line(Text(raw, ((0, text.line()), *text.marks[1:])))
-            elif self.open and errors < 3 and (w.EXCEPTION.search(raw) or any(p.search(raw) for p in w.SYMPTOMS.values())):
+            elif (
+                self.open
+                and errors < 3
+                and (w.EXCEPTION.search(raw) or any(p.search(raw) for p in w.SYMPTOMS.values()))
+            ):
                 errors += 1
                 self.say(raw)
             elif self.open and not self.open.said and re.match(r"\W*(?:=>|->|→|\^)", raw):
                 self.say(raw)
-        if not any(command_in(text.text) for text in node.texts) and not (self.open and self.open.claim.found.command):
-            return
-
     def say(self, text: str) -> None:
         """Something that is said of what is open."""
         if self.open and len(self.open.said) < self.open.most:
@@ -528,7 +662,13 @@ class Reading:
             self._sentence(sentence, label, held, listed)
 
     def _sentence(self, sentence: Text, label: str, held: bool, listed: bool) -> None:
-        if sentence.text.endswith(":") and not listed and self.open and self.open.claim.found.command and not changes_in(sentence.text, self.known).command:
+        if (
+            sentence.text.endswith(":")
+            and not listed
+            and self.open
+            and self.open.claim.found.command
+            and not changes_in(sentence.text, self.known).command
+        ):
             return  # it leads to the next command
         if is_question(sentence.text) or is_supposed(sentence.text):
             self._suggest(sentence)
@@ -544,13 +684,25 @@ class Reading:
                 self._told(part.text, part.found, part.judged, part.each, label, held, listed)
                 continue
             if _THAT.search(raw) and part.judged and self.suggested and not self.open:
-                self.add(Claim(self.suggested_at, shown(raw), self.suggested, part.judged, "", label, prose=True))
+                self.add(Claim(self.suggested_at or part.text.line(), shown(raw), self.suggested, part.judged, "", label, prose=True))
                 self.suggested = None
                 continue
-            if not self.open and part.judged and part.judged.kind and (_BASE_PROSE.search(raw) or listed and is_baseline(raw.split(",")[0], 2)) and not self._limited(raw):
+            if (
+                not self.open
+                and part.judged
+                and part.judged.kind
+                and (_BASE_PROSE.search(raw) or (listed and is_baseline(raw.split(",")[0], 2)))
+                and not self._limited(raw)
+            ):
                 self.add(Claim(part.text.line(), shown(raw), Found(), part.judged, BASELINE, label, prose=not listed))
                 continue
-            if part.judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not self._limited(raw) or (listed and held and not part.judged and is_baseline(raw)):
+            if (
+                (part.judged is None
+                and _BASE_PROSE.search(raw)
+                and len(raw.split()) < 14
+                and not self._limited(raw))
+                or (listed and held and not part.judged and is_baseline(raw))
+            ):
                 self.begin(Claim(part.text.line(), shown(raw), Found(), None, BASELINE, label, prose=not listed), held)
                 continue
             self.say(raw)
@@ -561,20 +713,36 @@ class Reading:
         around = text[max(0, found.start() - 30) : found.end() + 25] if found else text.split(",")[0]
         return w.LIMITED.search(around) is not None
 
-    def _told(self, text: Text, found: Found, judged: Judged | None, each: bool, label: str, held: bool, listed: bool) -> None:
+    def _told(
+        self, text: Text, found: Found, judged: Judged | None, each: bool, label: str, held: bool, listed: bool
+    ) -> None:
         offset = text.text.find("`") if False else 0
         line = text.line(offset)
         first = found.settings[0]
         position = max(0, text.text.find(first.name))
         line = text.line(position) if not listed else text.line()
-        if found.words and (judged is None and not (listed and held) or self.open is not None and self.open.held and self.open.claim.found.settings and not self.open.claim.found.words):
+        if found.words and (
+            (judged is None
+            and not (listed and held))
+            or (self.open is not None
+            and self.open.held
+            and self.open.claim.found.settings
+            and not self.open.claim.found.words)
+        ):
             if self.open and self.open.held:
                 self.say(text.text)
             return
         if all(s.name in w.MINOR_PACKAGES for s in found.settings):
             return
         packages = [s for s in found.settings if re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE)]
-        if len(packages) == len(found.settings) and not listed and not re.search(r"(?i)\b(?:with|on|back|to|tried|ran|upgrad\w+|downgrad\w+|is|was|gives?|says|has|had|works|same|rolled|:)\b", text.text):
+        if (
+            len(packages) == len(found.settings)
+            and not listed
+            and not re.search(
+                r"(?i)\b(?:with|on|back|to|tried|ran|upgrad\w+|downgrad\w+|is|was|gives?|says|has|had|works|same|rolled|:)\b",
+                text.text,
+            )
+        ):
             return
         if len(packages) > 1 and len(packages) == len(found.settings) and not listed:
             return
@@ -582,11 +750,17 @@ class Reading:
             return
         base = base_of(text.text)
         names = {s.name: s.level for s in found.settings}
-        if self.open and self.open.claim.found.settings and {s.name: s.level for s in self.open.claim.found.settings}.items() >= names.items():
+        if (
+            self.open
+            and self.open.claim.found.settings
+            and {s.name: s.level for s in self.open.claim.found.settings}.items() >= names.items()
+        ):
             if judged:
                 self.say(text.text)
             return
-        claim = Claim(line, shown(text.text), found, judged, base, label, prose=not listed, exported=dict(self.exported))
+        claim = Claim(
+            line, shown(text.text), found, judged, base, label, prose=not listed, exported=dict(self.exported)
+        )
         if self.open and self.open.held and self.open.claim.found.words and not self.open.said:
             claim = replace(claim, line=self.open.claim.line)
         if judged is None or not judged.sure:
@@ -604,4 +778,7 @@ class Reading:
 
 
 def _each(text: str, found: Found) -> bool:
-    return len(found.settings) > 1 and re.search(r"(?i)^\W*(?:both|neither|each of)\b|\beither\b.*\bor\b", text) is not None
+    return (
+        len(found.settings) > 1
+        and re.search(r"(?i)^\W*(?:both|neither|each of)\b|\beither\b.*\bor\b", text) is not None
+    )

@@ -11,11 +11,21 @@ from ruleout.reading.notes.changes import Found, Setting, changes_in
 from ruleout.reading.notes.outcomes import Judged, Problem, judge, masked
 from ruleout.reading.notes.text import Text
 
-_END = re.compile(r"(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bapprox)(?<!\bresp)(?<!\bNo)(?<!\betc)(?<!\d)[.!?]+[)\"']*\s+(?=\S)|(?<=\d)[.!?]\s+(?=[A-Z`(])|[!?]{2,}\s+(?=\S)")
-_CLAUSE = re.compile(r";\s+|,\s+(?:and|but|so|then|which|where|while|whereas)\s+|\s+(?:but|whereas)\s+|,\s+|\s+and\s+(?!`?-|[A-Z]+_)")
-_JOINED = re.compile(r"(?i)\b(?:only (?:with|together)|as long as|plus|together with|combined with|on top of|in addition to|along with|with)\W*$")
-_EACH = re.compile(r"(?i)\b(?:both|neither|nor|each|all of (?:them|these|which)|either of|none of (?:them|these)|alone|individually)\b")
-_TAIL = re.compile(r"(?i),?\s*(?:\b(?:but|so|which|and|as|because)\b )?\b(?:i|we) (?:think|suspect|guess|believe|assume|bet)\b.*$")
+_END = re.compile(
+    r"(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bapprox)(?<!\bresp)(?<!\bNo)(?<!\betc)(?<!\d)[.!?]+[)\"']*\s+(?=\S)|(?<=\d)[.!?]\s+(?=[A-Z`(])|[!?]{2,}\s+(?=\S)"
+)
+_CLAUSE = re.compile(
+    r";\s+|,\s+(?:and|but|so|then|which|where|while|whereas)\s+|\s+(?:but|whereas)\s+|,\s+|\s+and\s+(?!`?-|[A-Z]+_)"
+)
+_JOINED = re.compile(
+    r"(?i)\b(?:only (?:with|together)|as long as|plus|together with|combined with|on top of|in addition to|along with|with)\W*$"
+)
+_EACH = re.compile(
+    r"(?i)\b(?:both|neither|nor|each|all of (?:them|these|which)|either of|none of (?:them|these)|alone|individually)\b"
+)
+_TAIL = re.compile(
+    r"(?i),?\s*(?:\b(?:but|so|which|and|as|because)\b )?\b(?:i|we) (?:think|suspect|guess|believe|assume|bet)\b.*$"
+)
 MOST_SENTENCES = 400
 
 
@@ -61,7 +71,11 @@ def parts_of(text: Text, problem: Problem, known: Mapping[str, str]) -> list[Par
         if judge(between, problem) and not _JOINED.search(between):
             separators = list(_CLAUSE.finditer(between))
             cut = before.end + separators[-1].start() if separators else one.begin
-            if judge(text.text[cut : one.begin], problem) and not judge(text.text[before.end : cut], problem) and not separators:
+            if (
+                judge(text.text[cut : one.begin], problem)
+                and not judge(text.text[before.end : cut], problem)
+                and not separators
+            ):
                 groups[-1].append(one)
                 continue
             cuts.append(cut)
@@ -84,7 +98,9 @@ def parts_of(text: Text, problem: Problem, known: Mapping[str, str]) -> list[Par
 def _lead(text: Text, found: Found, problem: Problem) -> int:
     """Where the part with the first setting begins: what stands before may end what was told before it."""
     first = found.settings[0]
-    for clause in re.finditer(r";\s+|,?\s+(?:so|then|and then|therefore) (?=i |we )|,\s+(?:so|then)\s+", text.text[: first.begin]):
+    for clause in re.finditer(
+        r";\s+|,?\s+(?:so|then|and then|therefore) (?=i |we )|,\s+(?:so|then)\s+", text.text[: first.begin]
+    ):
         before, after = text.text[: clause.start()], masked(text.text, found.spans)[clause.end() :]
         if judge(before, problem) and judge(after, problem):
             return clause.end()

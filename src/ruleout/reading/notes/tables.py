@@ -57,9 +57,14 @@ class Table:
     def _upright(self, grid: Grid) -> Grid:
         """The table with a trial in each row."""
         firsts = [row.cells[0] for row in grid.rows if row.cells]
-        named = [bool(changes_in(f"`{c}`" if "`" not in c else c)) or bool(re.fullmatch(r"[a-z]+_[a-z_]+", c.strip("`"))) for c in firsts]
+        named = [
+            bool(changes_in(f"`{c}`" if "`" not in c else c)) or bool(re.fullmatch(r"[a-z]+_[a-z_]+", c.strip("`")))
+            for c in firsts
+        ]
         results = [n for n, c in enumerate(firsts) if w.HEAD_OUTCOME.fullmatch(c.strip("* "))]
-        runs = [h for h in grid.heads[1:] if re.match(r"(?i)\W*(?:run|try|attempt|test|exp\w*|#)?\W?\w{1,2}\W*$|base", h)]
+        runs = [
+            h for h in grid.heads[1:] if re.match(r"(?i)\W*(?:run|try|attempt|test|exp\w*|#)?\W?\w{1,2}\W*$|base", h)
+        ]
         if not results or not any(named) or not grid.heads or len(runs) < len(grid.heads) - 1:
             return grid
         line = grid.rows[results[0]].line
@@ -81,7 +86,13 @@ class Table:
             aside = bool(w.HEAD_ASIDE.fullmatch(head))
             named = bool(w.HEAD_OUTCOME.search(head)) or "?" in head or bool(w.SYMPTOMS and self._asks(head))
             about = _share([self._asks(c) for c in cells]) if cells else 0.0
-            score = judged + 0.5 * about + (0.7 if named else 0.0) - (0.6 if aside else 0.0) - (1.0 if settled > 0.3 else 0.0)
+            score = (
+                judged
+                + 0.5 * about
+                + (0.7 if named else 0.0)
+                - (0.6 if aside else 0.0)
+                - (1.0 if settled > 0.3 else 0.0)
+            )
             if judged and score >= 0.5 and not self._is_setting(head):
                 outcomes.append((score, -k))
         if outcomes:
@@ -91,9 +102,22 @@ class Table:
             cells = [c for c in _column(grid, k) if c.strip()]
             if k == columns.outcome or not cells:
                 continue
-            bare = _share([re.fullmatch(r"`?(?:--?[a-z][\w.\-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z]+[\w.\-]*)`?|[\s\-\u2013]+", c.strip()) for c in cells])
+            bare = _share(
+                [
+                    re.fullmatch(
+                        r"`?(?:--?[a-z][\w.\-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z]+[\w.\-]*)`?|[\s\-\u2013]+", c.strip()
+                    )
+                    for c in cells
+                ]
+            )
             following = _head(grid, k + 1)
-            if columns.pair is None and bare > 0.7 and w.HEAD_VALUE.fullmatch(following) and k + 1 < width and k + 1 != columns.outcome:
+            if (
+                columns.pair is None
+                and bare > 0.7
+                and w.HEAD_VALUE.fullmatch(following)
+                and k + 1 < width
+                and k + 1 != columns.outcome
+            ):
                 columns.pair = (k, k + 1)
         taken = {columns.outcome, *(columns.pair or ())}
         for k in range(width):
@@ -102,12 +126,22 @@ class Table:
                 continue
             aside = bool(w.HEAD_ASIDE.fullmatch(head))
             distinct = {c.strip("` ").lower() for c in cells}
-            if sets[k] >= 0.4 and not aside and not self._is_setting(head) or (w.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside):
+            if (
+                (sets[k] >= 0.4
+                and not aside
+                and not self._is_setting(head))
+                or (w.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside)
+            ):
                 columns.changes.append(k)
             elif self._is_setting(head) or (
-                not aside and not w.HEAD_LABEL.fullmatch(head) and head and "?" not in head and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
+                not aside
+                and not w.HEAD_LABEL.fullmatch(head)
+                and head
+                and "?" not in head
+                and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
                 and not (len(distinct) > 3 and all(re.fullmatch(r"\d+(?:[.,]\d+)?%?|[\s\-\u2013]*", c) for c in cells))
-                and len(distinct) <= max(2, len(cells) * 0.67) and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
+                and len(distinct) <= max(2, len(cells) * 0.67)
+                and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
             ):
                 columns.levels.append(k)
             elif columns.label < 0 and (w.HEAD_LABEL.fullmatch(head) or k == 0) and all(len(c) < 16 for c in cells):
@@ -116,7 +150,9 @@ class Table:
                 columns.asides.append(k)
         if columns.changes and columns.pair and columns.pair[0] not in columns.changes:
             columns.pair = None if all(not c.strip() for c in _column(grid, columns.pair[0])) else columns.pair
-        runs = next((k for k in range(width) if re.fullmatch(r"(?i)(?:runs|tries|n|starts|attempts)", _head(grid, k))), None)
+        runs = next(
+            (k for k in range(width) if re.fullmatch(r"(?i)(?:runs|tries|n|starts|attempts)", _head(grid, k))), None
+        )
         bad = columns.outcome
         if runs is not None and bad >= 0 and runs != bad and all(c.isdigit() for c in _column(grid, bad) if c.strip()):
             columns.counted = (runs, bad)
@@ -127,18 +163,26 @@ class Table:
 
     def _is_setting(self, head: str) -> bool:
         bare = head.strip("` ")
-        return bool(re.fullmatch(r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare)) or bare in {n.lstrip("-") for n in self.known}
+        return bool(
+            re.fullmatch(
+                r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare
+            )
+        ) or bare in {n.lstrip("-") for n in self.known}
 
     def claims(self) -> list[Claim]:
         """The trials of the table; none for a table of something else."""
         columns = self.columns
-        if columns.outcome < 0 and not columns.asides or not (columns.changes or columns.pair or columns.levels):
+        if columns.outcome < 0 or not (columns.changes or columns.pair or columns.levels):
             return []
-        if columns.outcome < 0:
+        if any(w.HEAD_DESCRIBES.fullmatch(head) for head in self.grid.heads):
             return []
         if not (columns.changes or columns.pair) and not self._varies():
             return []
-        rows = [row for row in self.grid.rows if sum(bool(c.strip()) for c in row.cells) > 1 or row.cells[columns.outcome].strip()]
+        rows = [
+            row
+            for row in self.grid.rows
+            if sum(bool(c.strip()) for c in row.cells) > 1 or row.cells[columns.outcome].strip()
+        ]
         judged = {row.line: self._judged(row) for row in rows} if len({r.line for r in rows}) == len(rows) else {}
         ends = [judged.get(row.line) if judged else self._judged(row) for row in rows]
         base = self._base(rows, ends)
@@ -155,19 +199,30 @@ class Table:
         return self._named(claims, rows)
 
     def _varies(self) -> bool:
-        return any(len({c.strip() for c in _column(self.grid, k)}) > 1 for k in self.columns.levels) and len(self.grid.rows) > 1
+        return (
+            any(len({c.strip() for c in _column(self.grid, k)}) > 1 for k in self.columns.levels)
+            and len(self.grid.rows) > 1
+        )
 
     def _differs(self, row: Row, other: Row) -> bool:
         for k in self.columns.asides:
             cells = _column(self.grid, k)
-            if row.cells[k] != other.cells[k] and cells.count(row.cells[k]) + cells.count(other.cells[k]) > 2 and not w.HEAD_ASIDE.fullmatch(_head(self.grid, k)):
+            if (
+                row.cells[k] != other.cells[k]
+                and cells.count(row.cells[k]) + cells.count(other.cells[k]) > 2
+                and not w.HEAD_ASIDE.fullmatch(_head(self.grid, k))
+            ):
                 return True
         return False
 
     def _base(self, rows: Sequence[Row], ends: Sequence[Judged | None]) -> Row | None:
         """The row of the baseline: told as such, or the first that has failed as the notes are about."""
         for row in rows:
-            if any(re.search(r"(?i)\bbase(?:line)?\b|as deployed|\bprod\w*\b|delivered", row.cells[k]) for k in (self.columns.label, *self.columns.asides) if k >= 0):
+            if any(
+                re.search(r"(?i)\bbase(?:line)?\b|as deployed|\bprod\w*\b|delivered", row.cells[k])
+                for k in (self.columns.label, *self.columns.asides)
+                if k >= 0
+            ):
                 return row
         failed = [row for row, end in zip(rows, ends, strict=True) if end and end.kind is REPRODUCED]
         return failed[0] if failed else (rows[0] if rows else None)
@@ -175,7 +230,11 @@ class Table:
     def _judged(self, row: Row) -> Judged | None:
         columns = self.columns
         cell, head = row.cells[columns.outcome], _head(self.grid, columns.outcome)
-        notes = "; ".join(row.cells[k] for k in columns.asides if row.cells[k].strip() and not re.fullmatch(r"[\d\s.:hms\u2013-]+", row.cells[k]))
+        notes = "; ".join(
+            row.cells[k]
+            for k in columns.asides
+            if row.cells[k].strip() and not re.fullmatch(r"[\d\s.:hms\u2013-]+", row.cells[k])
+        )
         if columns.counted:
             runs, bad = (row.cells[k].strip() for k in columns.counted)
             if runs.isdigit() and int(runs) > 0 and (bad.isdigit() or not bad) and int(bad or 0) <= int(runs):
@@ -196,14 +255,25 @@ class Table:
             others = {c.strip().lower() for c in _column(self.grid, columns.outcome)} - {cell.strip().lower()}
             if any(w.FAILS.search(c) or self._asks(c) for c in others):
                 return Judged(OTHER)
-        if said and said.kind is REPRODUCED and extra and extra.kind is OTHER and re.fullmatch(r"(?i)\W*(?:fail\w*|crash\w*|❌|error)\W*", cell) and self.problem.kinds:
+        if (
+            said
+            and said.kind is REPRODUCED
+            and extra
+            and extra.kind is OTHER
+            and re.fullmatch(r"(?i)\W*(?:fail\w*|crash\w*|❌|error)\W*", cell)
+            and self.problem.kinds
+        ):
             return Judged(OTHER) if w.REFUSED.search(notes) or w.STARTING.search(notes) else said
         return said
 
     def _merged(self, k: int) -> bool:
         """Whether an empty cell stands for the one above it: what is unchanged is told in so many words."""
         cells = [c.strip("*_ ") for c in _column(self.grid, k)]
-        return len(self.columns.changes) > 1 and any(re.fullmatch(r"(?i)default|none|baseline|unchanged|-", c) for c in cells) and "" in cells
+        return (
+            len(self.columns.changes) > 1
+            and any(re.fullmatch(r"(?i)default|none|baseline|unchanged|-", c) for c in cells)
+            and "" in cells
+        )
 
     def _claim(self, row: Row, end: Judged | None, base: Row | None, above: dict[int, str]) -> Claim:
         columns = self.columns
@@ -222,7 +292,11 @@ class Table:
             level = row.cells[value].strip("` ")
             if named and not _NOTHING.fullmatch(named):
                 bare = _NOTHING.fullmatch(level) or re.fullmatch(r"(?i)\W*(?:set|present|added|x)\W*", level)
-                gone = re.fullmatch(r"(?i)\W*(?:removed|absent|off|unset|none)\W*", level) and named.startswith("--") and self.known.get(named) == PRESENT
+                gone = (
+                    re.fullmatch(r"(?i)\W*(?:removed|absent|off|unset|none)\W*", level)
+                    and named.startswith("--")
+                    and self.known.get(named) == PRESENT
+                )
                 parts.append(f"without `{named}`" if gone else f"`{named}`" if bare else f"`{named}={level}`")
         told = " + ".join(parts)
         found = changes_in(told, self.known) if told else Found()
@@ -243,10 +317,19 @@ class Table:
             head = _head(self.grid, k).strip("` ")
             cell, was = row.cells[k].strip("` "), (base.cells[k].strip("` ") if base else "")
             flag = re.fullmatch(r"(-{1,2}[A-Za-z][\w.\-]*|[A-Z][A-Z0-9_]*)(?:[ =](\S+))?", head)
-            name, told = (flag[1], flag[2]) if flag and (head.startswith("-") or "=" in head or "_" in head) else (head, None)
+            name, told = (
+                (flag[1], flag[2]) if flag and (head.startswith("-") or "=" in head or "_" in head) else (head, None)
+            )
             marks = {c.strip("` ") for c in _column(self.grid, k)}
-            switch = all(not c or _MARK.fullmatch(c) or re.fullmatch(r"(?i)no?|off|false|0|[-\u2013\u2014✗✘❌]|none", c) for c in marks)
-            if switch and (name.startswith("-") and (told or all(not re.fullmatch(r"[01]", c) for c in marks)) or told) and not any(c.lower() in ("on", "off", "true", "false") for c in marks):
+            switch = all(
+                not c or _MARK.fullmatch(c) or re.fullmatch(r"(?i)no?|off|false|0|[-\u2013\u2014✗✘❌]|none", c)
+                for c in marks
+            )
+            if (
+                switch
+                and ((name.startswith("-") and (told or all(not re.fullmatch(r"[01]", c) for c in marks))) or told)
+                and not any(c.lower() in ("on", "off", "true", "false") for c in marks)
+            ):
                 on, base_on = bool(_MARK.fullmatch(cell)), bool(_MARK.fullmatch(was))
                 if on != base_on:
                     levels[name] = (told or PRESENT) if on else ABSENT
@@ -267,5 +350,6 @@ class Table:
         if base and base.judged is None and not failed and cells[id(base)]:
             failed.add(cells[id(base)])
         return [
-            c.ended(Judged(REPRODUCED)) if c.judged is None and cells[id(c)] and cells[id(c)] in failed else c for c in claims
+            c.ended(Judged(REPRODUCED)) if c.judged is None and cells[id(c)] and cells[id(c)] in failed else c
+            for c in claims
         ]

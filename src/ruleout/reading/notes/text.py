@@ -18,7 +18,10 @@ _MARKUP = (
     (re.compile(r"(?i)</?(?:code|tt|kbd)>"), "`"),
     (re.compile(r"(?i)<br ?/?>"), " "),
     (re.compile(r"(?i)</?(?:b|i|em|strong|details|summary|p|div|span|s|sub|sup)\b[^>]{0,80}>"), ""),
-    (re.compile(r"(?<![^\s(])=((?:-{1,2}[A-Za-z]|[A-Z_0-9]{3,}=)[^=]{0,80}(?:=[^=\s]{1,40})?)=(?![^\s.,;:)])"), r"`\1`"),
+    (
+        re.compile(r"(?<![^\s(])=((?:-{1,2}[A-Za-z]|[A-Z_0-9]{3,}=)[^=]{0,80}(?:=[^=\s]{1,40})?)=(?![^\s.,;:)])"),
+        r"`\1`",
+    ),
     (re.compile("[\u2018\u2019]"), "'"),
     (re.compile("[\u201c\u201d\u201e]"), '"'),
     (re.compile("[\u2010\u2011]"), "-"),

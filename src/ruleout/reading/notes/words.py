@@ -12,7 +12,9 @@ import re
 def any_of(*patterns: str) -> re.Pattern[str]:
     """Any of these, as whole words where they begin or end in letters."""
     parts = (
-        (r"(?<![\w-])" if re.match(r"[\w(\[]", p) else "") + f"(?:{p})" + (r"(?!\w)" if re.search(r"[\w)\]?]$", p) else "")
+        (r"(?<![\w-])" if re.match(r"[\w(\[]", p) else "")
+        + f"(?:{p})"
+        + (r"(?!\w)" if re.search(r"[\w)\]?]$", p) else "")
         for p in patterns
     )
     return re.compile("|".join(parts), re.IGNORECASE)
@@ -31,20 +33,54 @@ SYMPTOMS = {
     "launch failure": any_of(r"(?:unspecified )?launch fail\w+", r"\w*execution_failed"),
     "exception": any_of(r"hardware exception", r"HSA_STATUS_\w+", "the exception"),
     "capture": any_of(
-        r"capture(?:s)? (?:fail\w*|error|crash\w*)", "stream is capturing", r"error during (?:graph )?capture", "fails? (?:in|during) (?:graph )?capture"
+        r"capture(?:s)? (?:fail\w*|error|crash\w*)",
+        "stream is capturing",
+        r"error during (?:graph )?capture",
+        "fails? (?:in|during) (?:graph )?capture",
     ),
     "nccl": any_of("nccl (?:error|watchdog|fail\\w*)", "rccl error", "unhandled (?:cuda|system) error"),
     "timeout": any_of(r"time-?outs?(?! of)", "timed[- ]out", "times out(?! of)", "watchdog(?! timeout (?:of|to))"),
     "hang": any_of(
-        r"hang(?:s|ing)?", "hung", "stuck", r"fr[eo]ez\w*", "froze(?:n)?", r"dead-?lock\w*", r"stall\w*", "unresponsive",
-        r"stop(?:s|ped)? (?:answering|responding)", "no more tokens", r"never (?:returns?|answers|comes back)",
+        r"hang(?:s|ing)?",
+        "hung",
+        "stuck",
+        r"fr[eo]ez\w*",
+        "froze(?:n)?",
+        r"dead-?lock\w*",
+        r"stall\w*",
+        "unresponsive",
+        r"stop(?:s|ped)? (?:answering|responding)",
+        "no more tokens",
+        r"never (?:returns?|answers|comes back)",
         r"(?:hängt|blockiert)",
     ),
     "garbage": any_of(
-        r"garb(?:age|led|les)", "gibberish", r"!{3,}", r"(?P<r>[a-z])(?P=r){3,}", r"(?P<q>[@?$%&/\\])(?P=q){3,}", "word salad", "nonsense", "token soup", "soup",
-        r"(?:<unused\d+>)+", r"(?:<pad>)+", "pads", "mojibake", r"wrong (?:answers?|output|tokens?|text|results?)",
-        r"corrupt\w*", r"scrambled", r"repet\w+", r"repeat(?:s|ing) (?:itself|the)", r"truncated json", "truncated",
-        r"(?:G|!)'s", "rubbish", "junk", "broken (?:output|text|json|answers?|tool calls)", r"kauderwelsch", "trash",
+        r"garb(?:age|led|les)",
+        "gibberish",
+        r"!{3,}",
+        r"(?P<r>[a-z])(?P=r){3,}",
+        r"(?P<q>[@?$%&/\\])(?P=q){3,}",
+        "word salad",
+        "nonsense",
+        "token soup",
+        "soup",
+        r"(?:<unused\d+>)+",
+        r"(?:<pad>)+",
+        "pads",
+        "mojibake",
+        r"wrong (?:answers?|output|tokens?|text|results?)",
+        r"corrupt\w*",
+        r"scrambled",
+        r"repet\w+",
+        r"repeat(?:s|ing) (?:itself|the)",
+        r"truncated json",
+        "truncated",
+        r"(?:G|!)'s",
+        "rubbish",
+        "junk",
+        "broken (?:output|text|json|answers?|tool calls)",
+        r"kauderwelsch",
+        "trash",
     ),
     "empty": any_of(r"empty", "no (?:output|content|text)", "blank (?:output|answers?)"),
     "nan": any_of(r"nans?", r"infs?"),
@@ -52,10 +88,20 @@ SYMPTOMS = {
     "leak": any_of(r"(?:memory )?leak\w*"),
     "undefined symbol": any_of("undefined symbol", "importerror", "abi mismatch"),
     "memory": any_of(
-        r"o{1,3}om(?:s|ed|-?kill\w*)?", r"out[- ]of[- ](?:\w+ )?memory", r"outofmemory\w*", r"\w*OutOfDeviceMemory",
-        "not enough (?:kv cache )?memory", "ran out of (?:memory|vram)", "no (?:available )?(?:memory|room)", "no memory",
-        r"(?:failed|unable) to allocate", r"(?:does|do|did)(?:n'?t| not) fit", r"passt nicht(?: rein)?", "too big",
-        r"KV cache (?:is needed|memory)", "cudaMalloc failed",
+        r"o{1,3}om(?:s|ed|-?kill\w*)?",
+        r"out[- ]of[- ](?:\w+ )?memory",
+        r"outofmemory\w*",
+        r"\w*OutOfDeviceMemory",
+        "not enough (?:kv cache )?memory",
+        "ran out of (?:memory|vram)",
+        "no (?:available )?(?:memory|room)",
+        "no memory",
+        r"(?:failed|unable) to allocate",
+        r"(?:does|do|did)(?:n'?t| not) fit",
+        r"passt nicht(?: rein)?",
+        "too big",
+        r"KV cache (?:is needed|memory)",
+        "cudaMalloc failed",
     ),
     "shape": any_of("shape mismatch", "size mismatch"),
 }
@@ -160,8 +206,8 @@ STARTING = any_of(
     r"engine init\w*", "before (?:it was up|anything|serving|being served)", "beim laden", "beim start",
 )  # fmt: skip
 UNSURE = any_of(
-    "inconclusive", r"(?:can'?t|cannot|can not|could(?:n'?t| not)) (?:really )?(?:say|tell|judge|conclude|know)", "no verdict", "don'?t know", "dunno",
-    "no (?:idea|conclusion|result|statement)", r"(?:say|says|said|tells?|told|learn(?:ed|t)?|shows?|proves?)(?: (?:us|me))? (?:nothing|little)",
+    "inconclusive", r"(?:can'?t|cannot|can not|could(?:n'?t| not)) (?:really )?(?:say|tell|judge|conclude|know)", "no verdict", "(?:don'?t know|dunno|no idea)(?! (?:which|whether|if|why|how|what|where|who|about the))",
+    "no (?:conclusion|result|statement)", r"(?:say|says|said|tells?|told|learn(?:ed|t)?|shows?|proves?)(?: (?:us|me))? (?:nothing|little)",
     r"nothing (?:learn(?:ed|t)|said|proven)", r"(?:would|do|did|does|should)(?:n'?t| not) (?:really )?count\b[^.;]*", "not (?:be )?counted",
     r"(?:not an? |in)valid (?:test|run|result)", "not a (?:valid|fair|real) (?:test|run)", "unclear", "undecided", "unresolved", "meaningless",
     r"proves nothing", "doubtful", "not conclusive", "either way", "🤷", r"no opinion", "unentschieden", "void", "useless run", "discard(?:ed)?",
@@ -191,10 +237,10 @@ SUPPOSED = any_of(
     r"(?:i|we|you|one|he|she|they|it|this|that|which|who|someone|somebody|and|\w+)?(?:'d| would| could| should| might| ought)(?! not (?:count|start|load|come|run|boot))(?!n't)(?= \w)",
     r"(?:i|we)(?:'ll| will| shall)", r"will (?:be|try|do|run|test|check|build|need|redo|repeat|see)", "going to", r"gonna", r"(?:plan|plans|planning|want|wanted|wants|hope|hoping|like|ought) to",
     r"maybe", "perhaps", r"(?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody) (?:try|test|check|run|use|set|open|see)",
-    r"^(?:and |then |also |or |hm,? |ok,? )*(?:try|consider|check whether|find out|ask|look at|next(?! (?:was|came|up|i (?:ran|tried|set|put|took)))|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|put (?=[`-])|make sure|remember)\b",
+    r"^(?:(?:and|then|also|or|hm|ok|okay|so|well|yes|no),? )*(?:try|consider|check whether|find out|ask|look at|next(?! (?:was|came|up|i (?:ran|tried|set|put|took)))|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|put (?=[`-])|make sure|remember)\b",
     r"(?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)", "my (?:guess|theory|bet|hunch|suspicion) (?:is|would)", "tomorrow", "next week", "i suggest",
     r"(?:suggest|recommend|propos|advis)\w*", r"worth (?:a|trying)", "(?:un)?likely", r"not (?:yet )?tried", r"(?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)",
-    r"is (?:said|known|supposed|required|recommended|needed) (?:to|for)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
+    r"is (?:said|known|supposed|required|recommended|needed)(?: to| for| or|$)", r"or (?:else )?it (?:fails|crashes|breaks|hangs)", "supposed to", "the hint", "we use", r"(?:costs?|halves) us", "if (?:you|we|someone|somebody|anybody|nothing|that)",
     r"may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)", r"what i(?:'d| would)", "seem(?:s|ed) to (?:work|help)", "remains to", "on the list", "still (?:open|to do)",
 )  # fmt: skip
 HEARSAY = any_of(
@@ -248,18 +294,10 @@ FEATURES = (
     r"|expert[ -]parallel(?:ism)?|dp[ -]attention|p2p|lora|mtp|eagle|kv[ -]offload(?:ing)?"
 )
 LEVELS = frozenset(
-    "auto none on off true false yes no triton flashinfer flashmla fa2 fa3 fa4 cutlass_mla torch_native aiter ray mp uni spawn fork eager outlines guidance llguidance xgrammar normal low_latency pytorch tensorrt turbomind naive half float"
-    " float16 float32 bfloat16 fp16 bf16 fp8 int8 fcfs lpm priority dummy mistral hermes layer row paged flashdecoding deepep pplx sdpa fp8_e5m2 fp8_e4m3 awq gptq mxfp4 throughput latency default lru lfu random external_launcher q8_0 f16"
-    " disabled enabled max full piecewise math mem_efficient deep_gemm cutlass marlin auto-round standard slow legacy hybrid".split()
+    ["auto", "none", "on", "off", "true", "false", "yes", "no", "triton", "flashinfer", "flashmla", "fa2", "fa3", "fa4", "cutlass_mla", "torch_native", "aiter", "ray", "mp", "uni", "spawn", "fork", "eager", "outlines", "guidance", "llguidance", "xgrammar", "normal", "low_latency", "pytorch", "tensorrt", "turbomind", "naive", "half", "float", "float16", "float32", "bfloat16", "fp16", "bf16", "fp8", "int8", "fcfs", "lpm", "priority", "dummy", "mistral", "hermes", "layer", "row", "paged", "flashdecoding", "deepep", "pplx", "sdpa", "fp8_e5m2", "fp8_e4m3", "awq", "gptq", "mxfp4", "throughput", "latency", "default", "lru", "lfu", "random", "external_launcher", "q8_0", "f16", "disabled", "enabled", "max", "full", "piecewise", "math", "mem_efficient", "deep_gemm", "cutlass", "marlin", "auto-round", "standard", "slow", "legacy", "hybrid"]
 )
 STOP_WORDS = frozenset(
-    "a about added after afterwards again all alone along already also always am an and another any anyway are as asks at back bad be because been before both broke broken but by came can cannot changed changes clean comes command could crash"
-    " crashed crashes did didn didn't died dies do does doesn doesn't done down dropped dunno each either else enough ended error errors even every everything except fail failed fails fault fine finished first fixed fixes for forever froze from full"
-    " gave get gets gibberish gives go goes gone good got had halves hang hangs happens has have he help helped helps here hung i if ima in instead into is isn it its just keeps killed last led less like loads made makes makes. me minutes more most"
-    " much must my nan nans needs never no none. nope nor not nothing now of off. ok okay on. once one only oom or other otherwise our out over passed passes plus produced put raised ran rather really refused refuses removed reproduced result"
-    " results run running runs same seems segfault segfaults set shows since so solved solves some starts still stopped such survived survives switched takes than that the them then there they this throws time timeout to today together too"
-    " took tried tries turned twice unchanged until up us used using was wasn we went were what when where which while who will with without won worked works would wrong yes yet you instead doubles slows seg assert asserts nonsense garbage empty"
-    " survive live lives boots und mit ohne oder war ist nicht noch wieder as. gave same. helped. either. did. works. is. was. too. crash. hang. also. alive capture capturing correct correctly dead during exits freezes frozen gpu".split()
+    ["a", "about", "added", "after", "afterwards", "again", "all", "alone", "along", "already", "also", "always", "am", "an", "and", "another", "any", "anyway", "are", "as", "asks", "at", "back", "bad", "be", "because", "been", "before", "both", "broke", "broken", "but", "by", "came", "can", "cannot", "changed", "changes", "clean", "comes", "command", "could", "crash", "crashed", "crashes", "did", "didn", "didn't", "died", "dies", "do", "does", "doesn", "doesn't", "done", "down", "dropped", "dunno", "each", "either", "else", "enough", "ended", "error", "errors", "even", "every", "everything", "except", "fail", "failed", "fails", "fault", "fine", "finished", "first", "fixed", "fixes", "for", "forever", "froze", "from", "full", "gave", "get", "gets", "gibberish", "gives", "go", "goes", "gone", "good", "got", "had", "halves", "hang", "hangs", "happens", "has", "have", "he", "help", "helped", "helps", "here", "hung", "i", "if", "ima", "in", "instead", "into", "is", "isn", "it", "its", "just", "keeps", "killed", "last", "led", "less", "like", "loads", "made", "makes", "makes.", "me", "minutes", "more", "most", "much", "must", "my", "nan", "nans", "needs", "never", "no", "none.", "nope", "nor", "not", "nothing", "now", "of", "off.", "ok", "okay", "on.", "once", "one", "only", "oom", "or", "other", "otherwise", "our", "out", "over", "passed", "passes", "plus", "produced", "put", "raised", "ran", "rather", "really", "refused", "refuses", "removed", "reproduced", "result", "results", "run", "running", "runs", "same", "seems", "segfault", "segfaults", "set", "shows", "since", "so", "solved", "solves", "some", "starts", "still", "stopped", "such", "survived", "survives", "switched", "takes", "than", "that", "the", "them", "then", "there", "they", "this", "throws", "time", "timeout", "to", "today", "together", "too", "took", "tried", "tries", "turned", "twice", "unchanged", "until", "up", "us", "used", "using", "was", "wasn", "we", "went", "were", "what", "when", "where", "which", "while", "who", "will", "with", "without", "won", "worked", "works", "would", "wrong", "yes", "yet", "you", "instead", "doubles", "slows", "seg", "assert", "asserts", "nonsense", "garbage", "empty", "survive", "live", "lives", "boots", "und", "mit", "ohne", "oder", "war", "ist", "nicht", "noch", "wieder", "as.", "gave", "same.", "helped.", "either.", "did.", "works.", "is.", "was.", "too.", "crash.", "hang.", "also.", "alive", "capture", "capturing", "correct", "correctly", "dead", "during", "exits", "freezes", "frozen", "gpu"]
 )
 UNITS = r"(?:%|percent|min\w*|h|hours?|hrs?|times|t/s|tok/s|days?)(?!\w)"
 REMOVAL = re.compile(
@@ -270,11 +308,13 @@ REMOVED = re.compile(
     r"(?i)^[`'\")*-]*\s*(?:=\s*)?(?:options? |flags? |settings? )?(?:(?:was |were |is |flag )?(?:removed|dropped|taken (?:out|off)|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
 )
 ALTERNATIVE = re.compile(
-    r"(?i)\b(?:instead of|rather than|not|was|were|unlike|than|(?:needs?|requires?|wants?)|depends on|default(?: is)?|because of|thanks to|from|kept|keeping|still with|already had|as"
+    r"(?i)(?:\b|(?<=\())(?:instead of|rather than|not|(?<=\()(?:was|were)|unlike|than|(?:needs?|requires?|wants?)|depends on|default(?: is)?|because of|thanks to|from|kept|keeping|still with|already had|as"
     r"|(?:put|went|go|set|switched|turned|back) back(?: to| at| in| on)?|back (?:to|at|in|on)|restored|greater than) (?:the )?[`'\"(]*$"
 )
 """What stands before a setting that is not what the trial set."""
-RESTORED = re.compile(r"(?i)^[`'\")]*\s*(?:back (?:in|on|again)|(?:on|in) again|restored|re-?enabled|as (?:it was|before))")
+RESTORED = re.compile(
+    r"(?i)^[`'\")]*\s*(?:back (?:in|on|again)|(?:on|in) again|restored|re-?enabled|as (?:it was|before))"
+)
 
 # -- heads of columns and keys of records ------------------------------------------------------------------------
 
@@ -286,12 +326,28 @@ HEAD_CHANGE = any_of(
     r"changes?", "changed", r"chang\w+ .*", "diff\\w*", "delta", "set(?:ting)?s?", "flags?", "args?", "arguments?", "extra \\w+", "options?", "knobs?", "variants?", "variation", "tried", "try", "what(?: we| i)?(?: set| changed| tried| did)?", "mod\\w*", "config\\w*",
     "param\\w*", "env(?:ironment)?(?: vars?)?", "experiment", "test(?:ed)?", "command", "cmd", "launch", "run with", "with", "änderung", "action", "measure", "attempt", "tweak", "switch", "under test", "hypothesis", "what is different",
 )  # fmt: skip
-HEAD_LABEL = re.compile(r"(?i)\W*(?:#|no\.?|nr\.?|n|id|run|try|trial|attempt|test|exp\w*|row|job ?id|step|index|tag|name|label|case|ticket|item)?\W*")
+HEAD_LABEL = re.compile(
+    r"(?i)\W*(?:#|no\.?|nr\.?|n|id|run|try|trial|attempt|test|exp\w*|row|job ?id|step|index|tag|name|label|case|ticket|item)?\W*"
+)
 HEAD_ASIDE = any_of(
     "notes?", "remarks?", "comments?", "who", "by", "owner", "tested by", "engineer", "date", "day", "when", "time", "t", "elapsed", "duration", "took", "after", "minutes?", "min", "how long.*", "log.*", "links?", "tput", "throughput", "tokens? .*", r".*tok/?s.*",
     "ttft.*", "area", "group", "topic", "tag", "due", "priority", "host", "node", "wer", "bemerkung", "kommentar", "details?", "excerpt", "speed", "cost", "latency", "runs", "reason", "why", "lasted", "evidence", "started", "ended",
 )  # fmt: skip
-HEAD_NAME = any_of("param\\w*", "settings?(?: changed)?", "keys?", "flags?", "variables?", "options?", "knobs?", "name", "what", "changed", "change", "args?", "env")
+HEAD_NAME = any_of(
+    "param\\w*",
+    "settings?(?: changed)?",
+    "keys?",
+    "flags?",
+    "variables?",
+    "options?",
+    "knobs?",
+    "name",
+    "what",
+    "changed",
+    "change",
+    "args?",
+    "env",
+)
 HEAD_VALUE = any_of("value", "set to", "to", "level", "new(?: value)?", "now", "with", "wert", "tried")
 KEY_OUTCOME = any_of(
     "results?", "outcome", "verdict", "status", "seen", "saw", "got", "observ\\w*", "effect", "happened", "ergebnis", "what happened", "output", "ended", "reaction", "came out", "error", "actual", "res", "out",
@@ -299,20 +355,44 @@ KEY_OUTCOME = any_of(
 KEY_CHANGE = any_of(
     "set", "chang\\w*", "diff", "delta", "settings?", "flags?", "args?", "arguments?", "extra(?: \\w+)?", "options?", "knob", "what", "tried", "tests?", "cmd", "command", "mod\\w*", "config\\w*", "env", "variant", "with", "run", "launch", "start\\w*", "did", "action", "param\\w*", "value", "änderung",
 )  # fmt: skip
-KEY_PROBLEM = any_of("symptoms?", "problem", "issue", "error", "failure", "fails", "fehler\\w*", "bug", "failing", "what fails", "crash", "target", "what happens", "impact", "the thing", "looking for", "chasing", "expected")
+KEY_PROBLEM = any_of(
+    "symptoms?",
+    "problem",
+    "issue",
+    "error",
+    "failure",
+    "fails",
+    "fehler\\w*",
+    "bug",
+    "failing",
+    "what fails",
+    "crash",
+    "target",
+    "what happens",
+    "impact",
+    "the thing",
+    "looking for",
+    "chasing",
+    "expected",
+)
 
-WEAKLY_SAME = re.compile(r"(?i)\W*(?:again|still|neither|as before|as with|just as|likewise|wieder|like (?:before|in|the)|exactly as)\W*")
+WEAKLY_SAME = re.compile(
+    r"(?i)\W*(?:again|still|neither|as before|as with|just as|likewise|wieder|like (?:before|in|the)|exactly as)\W*"
+)
 """Words that alone say little of an outcome."""
 
 DEFINES = re.compile(
     r"(?i)(?:\b(?P<what>symptom|error|failure|problem|bug|fault|cmd|command|base(?:line)?|config)\s+(?-i:(?P<name>[A-Z][A-Z0-9]{0,7}))\s*(?:=|:|is\b)|[\"'`](?P<word>[^\"'`]{2,20})[\"'`]\s*(?:=|means|is when)\s*(?P<means>[^;,]{3,80}))"
 )
 """What a note calls its problem and its command: `symptom S = …`, `"soup" means …`."""
-SCALE = re.compile(r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|bad|broken|wrong|garbage)\W{0,3}(?:=|is|means|around|:)\s*(?:~|about|around|ca\.?|approx\.?)?\s*(?P<value>0?\.\d+)")
+SCALE = re.compile(
+    r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|bad|broken|wrong|garbage)\W{0,3}(?:=|is|means|around|:)\s*(?:~|about|around|ca\.?|approx\.?)?\s*(?P<value>0?\.\d+)"
+)
 """By which scores a note tells good from bad."""
 GENERIC = frozenset(
-    "about after again answer answers because before being build command context crash describe driver engine error errors every fails fault first flags found from have hours image into just launch load long loads longer machine memory minutes model models more most"
-    " nodes node only output outputs over prompt prompts process request requests response return returns runs running same second serve server serving several short some start started than that their them then there these they this time times token tokens"
-    " under until user users version what when where which while with without worker workers would always never random randomly prefill decode batch bench every traffic replay setup with docker container update please does text looks like goes comes long cuda graph graphs vllm sglang llama torch runtime mode idea symptom chat notes attempt version versions total free small mixed environment".split()
+    ["about", "after", "again", "answer", "answers", "because", "before", "being", "build", "command", "context", "crash", "describe", "driver", "engine", "error", "errors", "every", "fails", "fault", "first", "flags", "found", "from", "have", "hours", "image", "into", "just", "launch", "load", "long", "loads", "longer", "machine", "memory", "minutes", "model", "models", "more", "most", "nodes", "node", "only", "output", "outputs", "over", "prompt", "prompts", "process", "request", "requests", "response", "return", "returns", "runs", "running", "same", "second", "serve", "server", "serving", "several", "short", "some", "start", "started", "than", "that", "their", "them", "then", "there", "these", "they", "this", "time", "times", "token", "tokens", "under", "until", "user", "users", "version", "what", "when", "where", "which", "while", "with", "without", "worker", "workers", "would", "always", "never", "random", "randomly", "prefill", "decode", "batch", "bench", "every", "traffic", "replay", "setup", "with", "docker", "container", "update", "please", "does", "text", "looks", "like", "goes", "comes", "long", "cuda", "graph", "graphs", "vllm", "sglang", "llama", "torch", "runtime", "mode", "idea", "symptom", "chat", "notes", "attempt", "version", "versions", "total", "free", "small", "mixed", "environment"]
 )
 """Words of a problem that tell nothing of it."""
+
+HEAD_DESCRIBES = re.compile(r"(?i)\W*(?:meaning|description|describes|purpose|what (?:it|this) (?:is|does).*|what .* for|defaults?|explanation|type|usage|help|allowed.*)\W*")
+"""Heads of a manual's table."""
