@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
 from ruleout.reading.notes import words as w
@@ -83,8 +84,10 @@ def _known(command: Command | None, lines: list[str]) -> Mapping[str, str]:
 def _comments_first(lines: list[str]) -> bool:
     """Whether comments stand before the commands that they are about."""
     kinds = ["gap"]
-    for line in lines:
+    for before, line in pairwise(["", *lines]):
         bare = line.strip()
+        if before.rstrip().endswith("\\"):
+            continue
         if w.OTHER_PROGRAM.match(bare):
             continue
         comment = re.match(r"#+\s*", bare)

@@ -206,7 +206,7 @@ class Reading:
         told = len(self.claims)
         self.read(node.kids)
         self.close()
-        if labelled and len(self.claims) == told + 1 and not self.claims[told].prose:
+        if labelled and len(self.claims) == told + 1 and self.claims[told].loose:
             self.claims[told] = replace(self.claims[told], line=title.line())
 
     def _groups(self, node: Node) -> bool:
@@ -369,6 +369,9 @@ class Reading:
             self._complete(text, left, right, label)
             return True
         if _AGAIN.match(text.text) and not changes_in(text.text, self.known):
+            if self.unused and self.unused[-1].line > max((c.line for c in self.claims), default=0):
+                self.leave(text.line(), text.text, "builds on a trial that is not told")
+                return True
             judged = judge(text.text, self.problem)
             self.add(Claim(text.line(), shown(text.text), Found(), judged, REPEAT, label))
             return True
@@ -427,7 +430,6 @@ class Reading:
             )
             if not found and not plain:
                 continue
-            parts = parts_of(right, self.problem, self.known)
             judged = judge(
                 masked(right.text, changes_in(right.text, self.known).spans),
                 self.problem,
@@ -435,35 +437,16 @@ class Reading:
             )
             if judged is None and not (base_of(right.text) and refers_by_kind(right.text)):
                 continue
-            if (
-                sum(
-                    bool(p.found.settings) and p.judged is not None
-                    for s in sentences(right)
-                    for p in parts_of(s, self.problem, self.known)
-                )
-                and not parts[0].found.compared
-            ):
-                several = [
-                    p
-                    for s in sentences(right)
-                    for p in parts_of(s, self.problem, self.known)
-                    if p.found.settings and p.judged
-                ]
-                if (
-                    any(not self._joins(p.text.text) for p in several)
-                    and len([p for p in parts_of(left, self.problem, self.known) if p.judged]) == 0
-                    and self._own_end(right)
-                ):
-                    return None
+            if self._own_end(right):
+                return None
             return left, right
         return None
 
     def _own_end(self, right: Text) -> bool:
         """Whether the right side first ends the left and then tells of another setting with an end of its own."""
-        first = [p for s in sentences(right) for p in parts_of(s, self.problem, self.known)]
-        if len(first) < 2 or first[0].found.settings:
-            return False
-        return bool(first[0].judged) and any(p.found.settings and p.judged for p in first[1:])
+        parts = [part for sentence in sentences(right) for part in parts_of(sentence, self.problem, self.known)]
+        ended = len(parts) > 1 and not parts[0].found.settings and parts[0].judged
+        return bool(ended) and any(p.found.settings and p.judged and not self._joins(p.text.text) for p in parts[1:])
 
     def _joins(self, text: str) -> bool:
         return (
@@ -687,8 +670,9 @@ class Reading:
                 self.add(Claim(self.suggested_at or part.text.line(), shown(raw), self.suggested, part.judged, "", label, prose=True))
                 self.suggested = None
                 continue
+            waits = self.open and (self.open.held or self.open.said or not self.open.claim.found.command)
             if (
-                not self.open
+                not waits
                 and part.judged
                 and part.judged.kind
                 and (_BASE_PROSE.search(raw) or (listed and is_baseline(raw.split(",")[0], 2)))
