@@ -1,6 +1,6 @@
-"""What a text says was set: flags, variables, keys and versions with their levels, a whole command, or a switch in words.
+"""What a text says was set: flags, variables, keys and versions with their levels, a command, or a switch in words.
 
-A setting counts for what stands around it: taken off (`without --x`), put back, or only compared with (`instead of --x`).
+A setting counts for what stands around it: taken off (`without --x`), put back, only compared with (`instead of --x`).
 """
 
 from __future__ import annotations
@@ -9,25 +9,29 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ruleout.reading.notes import words as w
+from ruleout.reading.notes import terms
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in
 
 _FLAG = re.compile(
     r"(?<![\w/.\-<=])(?:\+\s?)?(?P<name>--[A-Za-z][\w.\-]*\w|-[A-Za-z][A-Za-z0-9]{0,5}(?:\.\w+)?(?![\w\-/]))"
 )
 _VARIABLE = re.compile(
-    r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|(?:tp|pp|dp|ep|attn|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])"
+    r"(?<![\w\-/.$])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Za-z0-9]+)*|[a-z]\w*[_.][\w.]*\w|(?:tp|pp|dp|ep|attn"
+    r"|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])"
 )
 _KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
 _PACKAGE = re.compile(
-    rf"(?i)(?<![\w\-/.])(?P<name>{w.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
+    rf"(?i)(?<![\w\-/.])(?P<name>{terms.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?"
+    rf"|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
 )
 _BUILD = re.compile(r"(?<![\w\-/.])(?P<level>b\d{4})(?![\w\-])")
 _COMMIT = re.compile(r"^\W*(?P<level>(?=\w*\d)[0-9a-f]{7,12})(?=\W)")
 _SWITCH = re.compile(
-    rf"(?i)(?<![\w\-])(?:(?P<a>{w.FEATURES})\s+(?:is |was |were |switched |turned |all )*(?P<x>off|on|disabled|enabled)\b"
-    rf"|(?P<y>turn(?:ed|ing)? off|switch(?:ed|ing)? off|disabl(?:e|ed|ing)|without|no|turn(?:ed|ing)? on|enabl(?:e|ed|ing))\s+(?:the )?(?P<b>{w.FEATURES})(?![\w\-])"
-    rf"|turn(?:ed|ing)? (?P<c>{w.FEATURES}) (?P<z>off|on)\b)"
+    rf"(?i)(?<![\w\-])(?:(?P<a>{terms.FEATURES})\s+(?:is |was |were |switched |turned |all )*(?P<x>off|on"
+    rf"|disabled|enabled)\b"
+    rf"|(?P<y>turn(?:ed|ing)? off|switch(?:ed|ing)? off|disabl(?:e|ed|ing)|without|no|turn(?:ed|ing)? on"
+    rf"|enabl(?:e|ed|ing))\s+(?:the )?(?P<b>{terms.FEATURES})(?![\w\-])"
+    rf"|turn(?:ed|ing)? (?P<c>{terms.FEATURES}) (?P<z>off|on)\b)"
 )
 _AMOUNT = re.compile(
     r"(?i)\b(?:with|at) (?P<name>concurrency|batch size|max[_ ]tokens|temperature) (?:of |=)?(?P<level>\d[\d.]*)"
@@ -37,7 +41,8 @@ _QUOTED = re.compile(r"(?:(?<=[\s(:`])|^)\"(?![{\[\s])(?=[^\"]* )[^\"{}\n]{3,300
 _CLIENT = re.compile(r"`(?P<inside>[^`]+)`")
 _MESSAGE = re.compile(r"`[^`]*(?:\b\w*(?:Error|Exception)\b|\bplease\b|\bnot \b|error:|failed)[^`]*`")
 _BOOLEAN = re.compile(
-    r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$|--mlock$|--async-scheduling$|--\S+-embeddings?$"
+    r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$"
+    r"|--mlock$|--async-scheduling$|--\S+-embeddings?$"
 )
 _WANTS = re.compile(r"--(?:no|disable)[-_]")
 
@@ -108,7 +113,7 @@ def _is_level(value: str, rest: str, name: str, code: bool, known: Mapping[str, 
         return False
     if _BOOLEAN.match(name) and known.get(name, PRESENT) == PRESENT:
         return value.lower() in ("true", "false") or (value[0] in "{[") or (code and value.lower() in ("on", "off"))
-    if re.match(rf"\s?{w.UNITS}", rest) and value[0] in "-0123456789" and not code:
+    if re.match(rf"\s?{terms.UNITS}", rest) and value[0] in "-0123456789" and not code:
         return False
     if value in ("+", "&", "=", "/", "x", "X", "->", "=>", "and", "with", "|", "==", "~", "(", "-"):
         return False
@@ -117,9 +122,9 @@ def _is_level(value: str, rest: str, name: str, code: bool, known: Mapping[str, 
     lower = value.lower()
     if code:
         return True
-    if lower in w.LEVELS:
+    if lower in terms.LEVELS:
         return True
-    if lower in w.STOP_WORDS or not re.search(r"\w", value):
+    if lower in terms.STOP_WORDS or not re.search(r"\w", value):
         return False
     if re.search(r"[\d_/.]", value[1:] or value) or value.isdigit():
         return True
@@ -155,14 +160,14 @@ def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
             elif to and not _BOOLEAN.match(name):
                 value, stop = value_at(text, to.end(), True)
                 value = value.rstrip(".:!")
-                if value and (re.match(r"-?\d", value) or value.lower() in w.LEVELS or text[to.end() - 1] == "`"):
+                if value and (re.match(r"-?\d", value) or value.lower() in terms.LEVELS or text[to.end() - 1] == "`"):
                     level, end = value, stop
         elif to and text[end : end + 1] == "`" and not _BOOLEAN.match(name):
             inside = text[to.end() - 1] == "`"
             value, stop = value_at(text, to.end(), inside)
             value = value.rstrip(".:!")
             plain = re.match(r"`\s*(?:=|to|->|→|down to|up to|at)\s", text[end:]) is not None
-            if plain and (inside or re.match(r"-?\d", value) or value.lower() in w.LEVELS):
+            if plain and (inside or re.match(r"-?\d", value) or value.lower() in terms.LEVELS):
                 level, end = value, stop
         if short and level == PRESENT and not code and name not in known and len(name) < 3 and name[1] in "aisAI":
             continue
@@ -199,8 +204,8 @@ def _read_packages(text: str, taken: list[Setting]) -> list[Setting]:
         if one["level"].isdigit() and not name.startswith("commit"):
             continue
         found.append(Setting(name, level, one.start(), one.end()))
-    if not found and not taken and (one := _COMMIT.search(text)):
-        found.append(Setting("commit", one["level"], one.start("level"), one.end()))
+    if not found and not taken and (commit := _COMMIT.search(text)):
+        found.append(Setting("commit", commit["level"], commit.start("level"), commit.end()))
     return found
 
 
@@ -216,11 +221,12 @@ def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
             r"[`'\")]*\s*(?:,|and|and the|or|/|&|\+|und|,\s*and)?\s*[`'\"(]*", text[gone_until : one.begin]
         )
         dashed = one.name.startswith("-")
-        if (w.ALTERNATIVE.search(before) and not (re.search(r"(?i)back\W*(?:to )?$", before) and not dashed)) or (dashed and (w.RESTORED.match(following) or re.search(r"(?i)\b(?:again|back in|back on)[`\s]*$", before))):
+        if (terms.ALTERNATIVE.search(before) and not (re.search(r"(?i)back\W*(?:to )?$", before) and not dashed)) or (
+            dashed and (terms.RESTORED.match(following) or re.search(r"(?i)\b(?:again|back in|back on)[`\s]*$", before))
+        ):
             compared = True
         elif (
-            (w.REMOVAL.search(before)
-            and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before))
+            (terms.REMOVAL.search(before) and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before))
             or (re.search(r"(?i)\bno[ `]*$", before) and (dashed or one.name.isupper()))
             or (chained and dashed)
         ):
@@ -233,7 +239,7 @@ def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
                 kept.append(Setting(one.name, ABSENT, one.begin, one.end))
                 gone_until = one.end
                 continue
-        elif dashed and w.REMOVED.match(following) and one.level in (PRESENT, "off"):
+        elif dashed and terms.REMOVED.match(following) and one.level in (PRESENT, "off"):
             kept.append(Setting(one.name, ABSENT, one.begin, one.end))
             gone_until = one.end
             continue
@@ -250,14 +256,14 @@ def changes_in(text: str, known: Mapping[str, str] | None = None) -> Found:
     if command is not None:
         return Found((), command, ((command.begin, command.end),))
     masked = _blank(_blank(text, _QUOTED), _MESSAGE)
-    masked = _CLIENT.sub(lambda m: " " * len(m[0]) if w.OTHER_PROGRAM.match(m["inside"]) else m[0], masked)
+    masked = _CLIENT.sub(lambda m: " " * len(m[0]) if terms.OTHER_PROGRAM.match(m["inside"]) else m[0], masked)
     read = _read_flags(masked, known)
     read += _read_variables(masked, read)
     read += _read_packages(masked, read)
     read.sort(key=lambda s: s.begin)
     spans = tuple((s.begin, s.end) for s in read)
     kept, compared = _weighed(masked, read)
-    hard = [s for s in kept if s.name not in w.MINOR_PACKAGES or s.name in ("release", "wheel")]
+    hard = [s for s in kept if s.name not in terms.MINOR_PACKAGES or s.name in ("release", "wheel")]
     if kept or read:
         return Found(tuple(hard or kept), None, spans, compared=compared)
     return _in_words(masked, known)
@@ -274,16 +280,15 @@ def _in_words(text: str, known: Mapping[str, str]) -> Found:
         name = {"cuda_graph": "cuda_graphs"}.get(name, name)
         if not re.match(r"\s*(?:again|back)", text[one.end() :]):
             found.append(Setting(name, level, one.start(), one.end()))
-    if not found and (one := _AMOUNT.search(text)):
-        found.append(Setting(re.sub(r"\W", "_", one["name"].lower()), one["level"], one.start(), one.end()))
+    if not found and (amount := _AMOUNT.search(text)):
+        name = re.sub(r"\W", "_", amount["name"].lower())
+        found.append(Setting(name, amount["level"], amount.start(), amount.end()))
     for name, level in known.items():
         if found or not name.startswith("-") or level == PRESENT:
             continue
         spelled = re.escape(name.lstrip("-")).replace(r"\-", "[ _-]").replace("_", "[ _-]")
-        given = re.search(
-            rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>\d[\w.]*|{'|'.join(sorted(map(re.escape, w.LEVELS)))})(?![\w\-])",
-            text,
-        )
+        level_of = rf"\d[\w.]*|{'|'.join(sorted(map(re.escape, terms.LEVELS)))}"
+        given = re.search(rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>{level_of})(?![\w\-])", text)
         if given:
             found.append(Setting(name, given["level"], given.start(), given.end()))
     spans = tuple((s.begin, s.end) for s in found)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ruleout.reading.notes.words import PROGRAM
+from ruleout.reading.notes.terms import PROGRAM
 
 ABSENT, PRESENT = "absent", "present"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -83,10 +83,9 @@ def command_in(text: str, exported: Mapping[str, str] | None = None) -> Command 
             break
     named = len((started[0] if started else "").split())
     plain = [word for word in words[named:] if not word.startswith("-")]
-    if (
-        len(words) <= named
-        or (not any(word.startswith("-") for word in words[named:])
-        and (len(plain) > 1 or (not re.search(r"[/$.\d]", plain[0]) and end < len(text.rstrip()) and text[end] != "`")))
+    if len(words) <= named or (
+        not any(word.startswith("-") for word in words[named:])
+        and (len(plain) > 1 or (not re.search(r"[/$.\d]", plain[0]) and end < len(text.rstrip()) and text[end] != "`"))
     ):
         return None
     return Command(tuple(words), settings, begin, end)

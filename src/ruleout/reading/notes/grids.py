@@ -67,12 +67,12 @@ def _made(rows: list[Row], at: int) -> tuple[Grid, list[Text]]:
             break
     else:
         n = 0
-    head = tuple((*head, *[""] * (width - len(head)))) if head else ()
+    head = (*head, *[""] * (width - len(head))) if head else ()
     if not head:
         lead = next((n for n, r in enumerate(rows) if len([c for c in r.cells if c]) > 2), 0)
         before = [Text.of(" ".join(c for c in r.cells if c), r.line) for r in rows[:lead]]
         rows = rows[lead:]
-    full = [Row(row.line, tuple((*row.cells, *[""] * (width - len(row.cells))))) for row in rows]
+    full = [Row(row.line, (*row.cells, *[""] * (width - len(row.cells)))) for row in rows]
     return Grid(head, tuple(full)), before
 
 
@@ -93,8 +93,8 @@ def _piped(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[Tex
     if len(rows) < 2 or not drawn or max(len(r.cells) for r in rows) < 2:
         return None
     width = max(len(r.cells) for r in rows)
-    head = tuple((*rows[0].cells, *[""] * (width - len(rows[0].cells))))
-    body = tuple(Row(r.line, tuple((*r.cells, *[""] * (width - len(r.cells))))) for r in rows[1:])
+    head = (*rows[0].cells, *[""] * (width - len(rows[0].cells)))
+    body = tuple(Row(r.line, (*r.cells, *[""] * (width - len(r.cells)))) for r in rows[1:])
     return Grid(head, body), stop, []
 
 
@@ -203,8 +203,8 @@ def _html(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[Text
                     rows.append(Row(row_line, tuple(cells)))
             elif name == "table" and closes:
                 width = max([len(head), *(len(r.cells) for r in rows)])
-                full = tuple(Row(r.line, tuple((*r.cells, *[""] * (width - len(r.cells))))) for r in rows)
-                return Grid(tuple((*head, *[""] * (width - len(head)))), full), stop + 1, []
+                full = tuple(Row(r.line, (*r.cells, *[""] * (width - len(r.cells)))) for r in rows)
+                return Grid((*head, *[""] * (width - len(head))), full), stop + 1, []
         if cell is not None:
             cell += lines[stop][position:] + " "
         stop += 1

@@ -1,7 +1,7 @@
 """Lines of notes as a tree: sections with what stands under them, items, paragraphs, code and tables.
 
-No markup is required: a line that begins with a time is a message, columns may be drawn by blanks alone, and a short line
-before a list is its title. Where a line of a paragraph ends before it was full, its writer meant the line.
+No markup is required: a line that begins with a time is a message, columns may be drawn by blanks alone, and a short
+line before a list is its title. Where a line of a paragraph ends before it was full, its writer meant the line.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
-from ruleout.reading.notes import words as w
-from ruleout.reading.notes.grids import Grid, grid_at
+from ruleout.reading.notes import terms
+from ruleout.reading.notes.grids import grid_at
+from ruleout.reading.notes.nodes import FULL, Node, indented, nested, wrapped
 from ruleout.reading.notes.text import Text, cleaned
 
-FULL = 60
-"""Shorter lines are not wrapped ones."""
-DEEPEST = 40
 _FENCE = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\b[^}]*\}|#\+begin_\w+)", re.IGNORECASE)
 _FENCE_END = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\}|#\+end_\w+)", re.IGNORECASE)
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$|h([1-6])\.\s+(.*)$")
@@ -27,92 +24,32 @@ _ORG_TAG = re.compile(r"\s+:(\w[\w:]*):\s*$")
 _UNDERLINE = re.compile(r"\s*(?:={4,}|-{4,}|~{4,})\s*$")
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*]{2,120}(?:\*\*|__)(?P<rest>:?|\s*\([^)]*\):?)\s*$")
 _ITEM = re.compile(
-    r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>[ xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$"
+    r"(?P<indent>\s*)(?P<mark>[-*•◦‣·+]|\(?(?P<label>\d{1,3}|[A-Za-z])[.)])\s+(?:\[(?P<box>["
+    r" xX\-~?!✓✔]?)\]\s+)?(?P<text>\S.*)$"
 )
 _MINUS = re.compile(r"\s*[-+]\s+-{1,2}[A-Za-z]")
 _TIME = re.compile(
-    r"(?P<box>\[?)(?P<time>(?:\d{4}-\d\d-\d\d|\d\d?[-./]\d\d?\.?)?[ T]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?|\d{4}-\d\d-\d\d)(?(box)\]?)(?:\s*(?:UTC|h|Uhr)\b)?:?\s*[-–|]?\s+(?=\S)"
+    r"(?P<box>\[?)(?P<time>(?:\d{4}-\d\d-\d\d|\d\d?[-./]\d\d?\.?)?[ T]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm]"
+    r")?|\d{4}-\d\d-\d\d)(?(box)\]?)(?:\s*(?:UTC|h|Uhr)\b)?:?\s*[-–|]?\s+(?=\S)"
 )
 _DAY = re.compile(
-    r"(?i)\W*(?:(?:mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag)\w*|day|tag)\b[,.]?\s*(?:\d{1,2}\b)?(?:\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*)?\s*(?:\d{1,4})?[\s:.*]*$"
+    r"(?i)\W*(?:(?:mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag)\w*|day"
+    r"|tag)\b[,.]?\s*(?:\d{1,2}\b)?(?:\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
+    r"|dec)\w*)?\s*(?:\d{1,4})?[\s:.*]*$"
 )
 _SPEAKS = re.compile(r"(?:<(?P<a>[\w.\- ]{1,24})>|(?P<b>[\w.\-]{2,20}):)\s+(?=\S)")
 _MESSAGE = re.compile(
-    r"\W{0,4}(?P<who>[\w.'\- ]{1,30}?)\W{0,3}(?:\s{1,4}(?:\[?\d{1,2}:\d\d(?: ?[AP]M)?\]?)\s*$|\s+(?:commented|replied|opened this issue)\b.{0,30}$)"
+    r"\W{0,4}(?P<who>[\w.'\- ]{1,30}?)\W{0,3}(?:\s{1,4}(?:\[?\d{1,2}:\d\d(?: ?[AP]M)?\]?)\s*$"
+    r"|\s+(?:commented|replied|opened this issue)\b.{0,30}$)"
 )
 _MAIL = re.compile(r"(?:From|To|Cc|Date|Reply-To|Message-ID|Subject|Betreff|Von|An): ")
 _LOG = re.compile(
-    r"\s*(?:\([\w ]+pid=\d+\)|(?:INFO|WARNING|ERROR|DEBUG)\b.{0,30}\d\d:\d\d|\[\d{4}-\d\d-\d\d[^\]]{0,30}\](?= server_args|.*\bTP\d)|\[\d{4}-[^\]]*TP\d+\]|File \"|Traceback |\s+(?:raise|return|self)\b|\[rank\d+\])"
+    r"\s*(?:\([\w ]+pid=\d+\)|(?:INFO|WARNING|ERROR|DEBUG)\b.{0,30}\d\d:\d\d|\[\d{4}-\d\d-\d\d[^\]]{0,30}\]"
+    r"(?= server_args|.*\bTP\d)|\[\d{4}-[^\]]*TP\d+\]|File \"|Traceback |\s+(?:raise|return|self)\b"
+    r"|\[rank\d+\])"
 )
 _STRUCK = re.compile(r"~~.*?~~")
 _STAMP = re.compile(r"^\s*(?:CLOSED|SCHEDULED|DEADLINE):|^#\+(?!begin|end|title)|^:\w+:", re.IGNORECASE)
-_RECORD = re.compile(r"(?P<indent>\s*)(?:[-*]\s+)?(?P<key>[A-Za-z][\w /.]{0,24}?)\s*:\s+(?P<value>\S.*)$")
-
-_BEGINS = re.compile(r"`?(?:--?[A-Za-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+=)")
-_LEADS = re.compile(
-    r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$"
-)
-
-
-@dataclass(slots=True)
-class Node:
-    """A part of notes: `texts` are its own lines as they were meant, `kids` what stands under it."""
-
-    kind: str
-    texts: list[Text] = field(default_factory=list)
-    depth: int = 0
-    kids: list[Node] = field(default_factory=list)
-    box: str | None = None
-    label: str = ""
-    who: str = ""
-    grid: Grid | None = None
-
-    @property
-    def line(self) -> int:
-        return self.texts[0].line() if self.texts else 0
-
-    @property
-    def text(self) -> Text:
-        return Text.joined(self.texts)
-
-
-def wrapped(lines: Sequence[Text]) -> list[Text]:
-    """Lines as they were meant: one goes on in the next where that one's first word had no room on it."""
-    if not lines:
-        return []
-    width = max(len(line.text) for line in lines)
-    groups: list[list[Text]] = [[lines[0]]]
-    for before, line in zip(lines, lines[1:], strict=False):
-        first = line.text.split(maxsplit=1)[0] if line.text else ""
-        room = len(before.text) + 1 + len(first) <= width
-        if (
-            w.PROGRAM.search(before.text)
-            or w.PROGRAM.search(line.text)
-            or line.text[:2] in ("# ", "$ ")
-            or w.OTHER_PROGRAM.match(before.text)
-        ) or (
-            (_RECORD.match(line.text)
-            and _RECORD.match(before.text))
-            or (_BEGINS.match(line.text)
-            and not _LEADS.search(before.text))
-        ) or (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)) or len(
-            before.text
-        ) < FULL:
-            groups.append([line])
-        else:
-            groups[-1].append(line)
-    return [Text.joined(group) for group in groups]
-
-
-def indented(lines: Sequence[Text], indents: Sequence[int]) -> list[Text]:
-    """Lines of a message: one that is indented further goes on the one before."""
-    groups: list[list[Text]] = []
-    for line, indent in zip(lines, indents, strict=True):
-        if groups and indent > indents[0] and not _BEGINS.match(line.text):
-            groups[-1].append(line)
-        else:
-            groups.append([line])
-    return [Text.joined(group) for group in groups]
 
 
 class Layout:
@@ -129,7 +66,7 @@ class Layout:
             if said := _SPEAKS.match(rest):
                 spoken[said["a"] or (said["b"] if timed else "")] += 1
         spoken.pop("", None)
-        self.speakers = {who for who in spoken} if sum(spoken.values()) >= 4 and max(spoken.values()) >= 2 else set()
+        self.speakers = set(spoken) if sum(spoken.values()) >= 4 and max(spoken.values()) >= 2 else set()
         self.who = ""
 
     def tree(self) -> Node:
@@ -170,19 +107,22 @@ class Layout:
             return after
         if heading := self._heading(raw, line, at, end):
             return heading
-        if re.match(r"(?: {4}|\t)\s*\S", raw) and w.PROGRAM.search(line) and not _ITEM.match(line):
+        if re.match(r"(?: {4}|\t)\s*\S", raw) and terms.PROGRAM.search(line) and not _ITEM.match(line):
             return self._indented(at, end)
-        if (
-            ((item := _ITEM.match(line))
-            and not (_MINUS.match(line) and not re.search(r"[:→=]", line)))
-            or (item and item["box"] is not None)
+        if ((item := _ITEM.match(line)) and not (_MINUS.match(line) and not re.search(r"[:→=]", line))) or (
+            item and item["box"] is not None
         ):
             return self._item(item, raw, at, end)
         return self._para(at, end)
 
     def _heading(self, raw: str, line: str, at: int, end: int) -> int:
         found = _HEADING.match(line)
-        if found and not self.org and w.PROGRAM.search(line) is None and not (raw.startswith("# ") and self._script):
+        if (
+            found
+            and not self.org
+            and terms.PROGRAM.search(line) is None
+            and not (raw.startswith("# ") and self._script)
+        ):
             depth = len(found[1]) if found[1] else int(found[3])
             self._section(found[2] if found[1] else found[4], depth, at)
             return at + 1
@@ -201,11 +141,10 @@ class Layout:
             and len(line.strip()) < 120
             and not _ITEM.match(line)
             and "|" not in line
-        ):
-            if at == 0 or not self.lines[at - 1].strip():
-                self._section(line.strip(), 1 if "=" in self.lines[at + 1] else 2, at)
-                return at + 2
-        if (bold := _BOLD.match(raw)) and not _ITEM.match(raw):
+        ) and (at == 0 or not self.lines[at - 1].strip()):
+            self._section(line.strip(), 1 if "=" in self.lines[at + 1] else 2, at)
+            return at + 2
+        if _BOLD.match(raw) and not _ITEM.match(raw):
             self._section(line.strip(), 7, at)
             return at + 1
         return 0
@@ -215,7 +154,7 @@ class Layout:
         """Whether `#` begins comments here, not headings."""
         starts = [line for line in self.lines if line.strip()]
         hashes = [line for line in starts if re.match(r"#+ ?\S?", line)]
-        bare = [line for line in starts if w.PROGRAM.search(line) and not re.search(r"`|: |^ {4}", line)]
+        bare = [line for line in starts if terms.PROGRAM.search(line) and not re.search(r"`|: |^ {4}", line)]
         return (
             len(bare) >= 2
             and len(hashes) >= 2
@@ -232,7 +171,7 @@ class Layout:
         inside = [cleaned(line) for line in self.lines[at + 1 : stop]]
         tabled = sum(line.count("|") >= 2 or bool(_ITEM.match(line)) for line in inside)
         settings = sum(bool(re.search(r"(?:^|\s)--?[a-z]|[A-Z_]{4,}=", line)) for line in inside)
-        if not any(w.PROGRAM.search(line) for line in inside) and (tabled >= 3 or settings >= 3):
+        if not any(terms.PROGRAM.search(line) for line in inside) and (tabled >= 3 or settings >= 3):
             self._read(at + 1, stop)
         else:
             self._code(at + 1, stop)
@@ -240,10 +179,8 @@ class Layout:
 
     def _indented(self, at: int, end: int) -> int:
         stop = at
-        while (
-            (stop < end
-            and re.match(r"(?: {2}|\t)\s*\S", self.lines[stop]))
-            or (stop > at and stop < end and self.lines[stop - 1].rstrip().endswith("\\"))
+        while (stop < end and re.match(r"(?: {2}|\t)\s*\S", self.lines[stop])) or (
+            stop > at and stop < end and self.lines[stop - 1].rstrip().endswith("\\")
         ):
             stop += 1
         self._code(at, stop)
@@ -293,7 +230,7 @@ class Layout:
             ):
                 break
             if self._indent(stop) <= len(item["indent"]) and (
-                len(parts[-1].text) < FULL or _TIME.match(line) or w.PROGRAM.search(line)
+                len(parts[-1].text) < FULL or _TIME.match(line) or terms.PROGRAM.search(line)
             ):
                 break
             if not _STAMP.match(line):
@@ -326,7 +263,11 @@ class Layout:
                 or _LOG.match(line)
                 or (
                     stop > at
-                    and ((_HEADING.match(line) and not self._script) or _BOLD.match(raw) or (self.org and _ORG.match(raw)))
+                    and (
+                        (_HEADING.match(line) and not self._script)
+                        or _BOLD.match(raw)
+                        or (self.org and _ORG.match(raw))
+                    )
                 )
             ):
                 break
@@ -365,55 +306,3 @@ def clock(time: str) -> str:
     """The time of the day in a stamp, by which others refer to it."""
     found = re.search(r"\d{1,2}:\d\d", time)
     return found[0] if found else time
-
-
-def nested(nodes: Sequence[Node]) -> Node:
-    """The nodes as a tree: by the depth of headings, the indentation of items, and titles before lists."""
-    root = Node("root", depth=-1)
-    stack: list[tuple[float, Node]] = [(-1.0, root)]
-    for n, node in enumerate(nodes):
-        rank: float
-        following = next((m for m in nodes[n + 1 :] if m.kind != "gap"), None)
-        gap = n + 1 < len(nodes) and nodes[n + 1].kind == "gap"
-        if node.kind == "section":
-            rank = float(node.depth)
-        elif node.kind == "para" and is_lead(node, following, gap):
-            node.kind, rank = "section", 8.0
-        elif node.kind == "item":
-            rank = 10.0 + min(node.depth, DEEPEST)
-        else:
-            rank = 100.0
-        if node.kind == "gap":
-            continue
-        if rank == 100.0:
-            inside = stack[-1][1].kind == "item" and (
-                node.depth > stack[-1][1].depth + 1 or (node.kind in ("code", "grid") and node.depth > stack[-1][1].depth)
-            )
-            while stack[-1][0] >= 8.0 and not inside and not (stack[-1][0] == 8.0 and node.kind in ("code", "grid")):
-                if stack[-1][0] == 8.0 and node.kind != "para":
-                    break
-                if stack[-1][0] == 8.0 and not stack[-1][1].kids:
-                    break
-                stack.pop()
-                inside = stack[-1][1].kind == "item" and node.depth > stack[-1][1].depth + 1
-            stack[-1][1].kids.append(node)
-            continue
-        while stack[-1][0] >= rank:
-            stack.pop()
-        stack[-1][1].kids.append(node)
-        stack.append((rank, node))
-    return root
-
-
-def is_lead(node: Node, following: Node | None, gap: bool) -> bool:
-    """Whether a paragraph is the title of what follows it: short, of one line, before a list or with a colon."""
-    if following is None or len(node.texts) != 1 or following.kind not in ("item", "grid", "para", "message"):
-        return False
-    text = node.texts[0].text
-    if w.PROGRAM.search(text) or len(text) > 110 or _RECORD.match(text):
-        return False
-    if following.kind in ("para", "message"):
-        return text.endswith(":") and not gap and len(text) < 70 and len(text.split()) <= 8
-    if text.endswith((":", ":*", ":_")):
-        return True
-    return len(text) < 60 and not re.search(r"[.!?]\s", text) and not gap and not text.endswith((".", "!"))

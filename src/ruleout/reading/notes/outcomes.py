@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from ruleout.model.vocabulary import OutcomeKind
+from ruleout.reading.notes import terms
 from ruleout.reading.notes import words as w
 
 REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
@@ -18,25 +20,34 @@ REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
     OutcomeKind.OTHER,
     OutcomeKind.UNRESOLVED,
 )
+_EITHER = (REPRODUCED, CLEAN)
 _UNSURE_OF = re.compile(
-    r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about|of|on|whether)[^.;]*"
+    r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about"
+    r"|of|on|whether)[^.;]*"
 )
 _ASIDE = re.compile(
-    r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
+    r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so"
+    r" (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
 )
 _REFERENCE = re.compile(
-    r"(?i)\bsame (?:\w+ )?(?:as|like) (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b|[A-Z]\b)|^\W*(?:the )?same(?:,? (?:but|plus|again with|\+)| with(?= [`-]))|^\W*as \S+ (?:plus|with|but)\b"
+    r"(?i)\bsame (?:\w+ )?(?:as|like) (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b"
+    r"|[A-Z]\b)|^\W*(?:the )?same(?:,? (?:but|plus|again with|\+)| with(?= [`-]))|^\W*as \S+ (?:plus|with"
+    r"|but)\b"
 )
 """A reference to another trial is no outcome."""
-_STARTED = re.compile(r"(?i)\b(?:loads?|loading|starts?|boots?) (?:up )?(?:fine|ok|okay|well|normally)(?=[,.]| and then| but)")
+_STARTED = re.compile(
+    r"(?i)\b(?:loads?|loading|starts?|boots?) (?:up )?(?:fine|ok|okay|well|normally)(?=[,.]| and then| but)"
+)
 """What comes before an outcome."""
 _RUNS = r"(?:runs?|times?|tries|attempts?|starts?|restarts?|launches)"
 _SMALL = 20
 _OF = re.compile(
-    rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]|\.\d)(?P<what>\s+[a-z]+)?"
+    rf"(?i)(?<![\d:./])(?P<k>\d{{1,2}})(?: {_RUNS})?\s?(?:of|out of|/|in)\s?(?P<n>\d{{1,2}})(?![\d:/]"
+    rf"|\.\d)(?P<what>\s+[a-z]+)?"
 )
 _IN_RUNS = re.compile(
-    rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}}) crash|(?P<w>twice)\b(?= with a restart)"
+    rf"(?i)\bin (?P<n>\d{{1,2}}) {_RUNS}\b|\((?P<x>\d{{1,2}})x\)|(?P<m>\d{{1,2}}) runs, (?P<c>\d{{1,2}})"
+    rf" crash|(?P<w>twice)\b(?= with a restart)"
 )
 _NOUN = re.compile(
     rf"(?i)\s+(?:{_RUNS}|failed|ok|crash\w*|hung|fail\w*|good|bad|broken|fine|pass\w*|clean|hang\w*|died|in)\b"
@@ -81,12 +92,14 @@ class Problem:
         if not kinds and any(w.FAILS.search(text) for text in texts):
             kinds.add("failure")
         stems = {w_[:6] for text in texts for w_ in re.findall(r"[a-z]{4,}", text.lower())} - {
-            g[:6] for g in w.GENERIC | w.STOP_WORDS
+            g[:6] for g in terms.GENERIC | terms.STOP_WORDS
         }
-        scores = {bool(w.WORKS.search(m["word"])): float(m["value"]) for text in texts for m in w.SCALE.finditer(text)}
+        scores = {
+            bool(w.WORKS.search(m["word"])): float(m["value"]) for text in texts for m in terms.SCALE.finditer(text)
+        }
         scale = (scores[True], scores[False]) if len(scores) == 2 else None
         names: set[str] = set()
-        for found in (m for text in texts for m in w.DEFINES.finditer(text)):
+        for found in (m for text in texts for m in terms.DEFINES.finditer(text)):
             if found["name"] and found["what"].lower() not in ("cmd", "command", "base", "baseline", "config"):
                 names.add(found["name"])
             elif (
@@ -142,7 +155,8 @@ def symptoms(text: str) -> list[tuple[str, bool, int]]:
 
 def _open(pattern: re.Pattern[str], text: str) -> tuple[list[int], list[int]]:
     """Where words stand that are meant, and where ones that are denied."""
-    meant, not_meant = [], []
+    meant: list[int] = []
+    not_meant: list[int] = []
     for one in pattern.finditer(text):
         if w.INSTEAD.search(text[: one.start()]):
             continue
@@ -167,10 +181,11 @@ def judge(text: str, problem: Problem | None = None, told: bool = False) -> Judg
         return None
     if kind == "not run":
         return Judged(None)
-    if kind in (REPRODUCED, CLEAN) and (counted := _OF.search(text)) and counted["k"] != counted["n"]:
+    if kind in _EITHER and (counted := _OF.search(text)) and counted["k"] != counted["n"]:
         clause = re.split(r"[,;]", text[: counted.start()])[-1] + re.split(r"[,;]", text[counted.start() :])[0]
-        kind = next((k for k in (_kind(clause, problem),) if k in (REPRODUCED, CLEAN)), kind)
-    times, rest = _times(text) if kind in (REPRODUCED, CLEAN) else (1, 0)
+        part = _kind(clause, problem)
+        kind = part if part is REPRODUCED or part is CLEAN else kind
+    times, rest = _times(text) if kind in _EITHER else (1, 0)
     if times == 0:
         good = kind is REPRODUCED or not any(not denied(text, m.start(), m.end()) for m in w.WORKS.finditer(text))
         return Judged(CLEAN if good else REPRODUCED, rest)
@@ -189,10 +204,12 @@ def _weak(text: str) -> bool:
     """Whether only a word like `again` tells the outcome."""
     tells = (w.CRASH, w.FAILS, w.WORKS, w.REFUSED, w.OTHERWISE, w.UNSURE, w.STOPPED, w.EXCEPTION, *w.SYMPTOMS.values())
     same = w.SAME.search(text)
-    return same is not None and w.WEAKLY_SAME.fullmatch(same[0]) is not None and not any(p.search(text) for p in tells)
+    return (
+        same is not None and terms.WEAKLY_SAME.fullmatch(same[0]) is not None and not any(p.search(text) for p in tells)
+    )
 
 
-def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
+def _kind(text: str, problem: Problem) -> OutcomeKind | Literal["not run"] | None:
     said = _UNSURE_OF.sub(" no idea ", _ASIDE.sub(" ", text))
     named = symptoms(said)
     seen = {kind for kind, no, _ in named if not no}
@@ -236,7 +253,10 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         return OTHER
     if unsure and re.search(r"(?i)\bignored\b|not applied", said) and not hit:
         return UNRESOLVED
-    if re.match(r"(?i)\W*(?:the )?same(?=[,.;]| (?:error|failure|problem|thing|issue|crash|again|here)\b)", said) and not works:
+    if (
+        re.match(r"(?i)\W*(?:the )?same(?=[,.;]| (?:error|failure|problem|thing|issue|crash|again|here)\b)", said)
+        and not works
+    ):
         return REPRODUCED
     specific = hit - {"crash"}
     if not known and hit and not foreign and not starting and not otherwise:
@@ -247,12 +267,11 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | str | None:
         specific
         and (not refused or same or not known or specific & problem.kinds)
         and not (foreign and not same and not specific & problem.kinds)
-    ):
-        if not (foreign & {"memory"} and not same and known and not works):
-            return REPRODUCED
-    if foreign - {"timeout", "hang"} or (refused and not (works and not works_not and not exceptions)):
-        if not (same and hit) and not (works and foreign and foreign <= {"crash", "noise", "shape"}):
-            return OTHER
+    ) and not (foreign & {"memory"} and not same and known and not works):
+        return REPRODUCED
+    barred = foreign - {"timeout", "hang"} or (refused and not (works and not works_not and not exceptions))
+    if barred and not (same and hit) and not (works and foreign and foreign <= {"crash", "noise", "shape"}):
+        return OTHER
     if hit:
         return REPRODUCED
     if exceptions and not works and not same:
@@ -304,8 +323,8 @@ def _times(text: str) -> tuple[int, int]:
             and not re.match(r"(?i)\s*(?:requests|prompts|ranks|gpus|cards)", text[one.end() :])
         ):
             return k, n - k
-    if one := _IN_RUNS.search(text):
-        return int(one["n"] or one["x"] or one["m"] or 2), 0
+    if runs := _IN_RUNS.search(text):
+        return int(runs["n"] or runs["x"] or runs["m"] or 2), 0
     return 1, 0
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
-from ruleout.reading.notes import words as w
+from ruleout.reading.notes import terms
 from ruleout.reading.notes.claims import BASELINE, PREVIOUS, REPEAT, Claim
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in, flags_of
-from ruleout.reading.notes.layout import Layout, Node
+from ruleout.reading.notes.layout import Layout
+from ruleout.reading.notes.nodes import Node
 from ruleout.reading.notes.outcomes import Problem, judge, symptoms
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.reading import Reading
@@ -38,7 +39,7 @@ def read_notes(data: bytes, source: str = "") -> Notes:
     first.close()
     problem = _problem(tree, lines, first)
     reading = Reading(problem, known, before)
-    defined = (m for line in lines[:MOST_HEAD] for m in w.DEFINES.finditer(line))
+    defined = (m for line in lines[:MOST_HEAD] for m in terms.DEFINES.finditer(line))
     reading.plain = frozenset(
         m["name"]
         for m in defined
@@ -88,7 +89,7 @@ def _comments_first(lines: list[str]) -> bool:
         bare = line.strip()
         if before.rstrip().endswith("\\"):
             continue
-        if w.OTHER_PROGRAM.match(bare):
+        if terms.OTHER_PROGRAM.match(bare):
             continue
         comment = re.match(r"#+\s*", bare)
         if command_in(cleaned(bare[comment.end() :] if comment else bare)):
@@ -117,7 +118,7 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
             continue
         for text in node.texts:
             keyed = _PROBLEM.match(text.text)
-            if keyed and w.KEY_PROBLEM.fullmatch(keyed["key"].strip()):
+            if keyed and terms.KEY_PROBLEM.fullmatch(keyed["key"].strip()):
                 texts.append(text.text)
             elif (
                 text.line() < begins
@@ -153,7 +154,7 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     versions = [claim.line for claim in reading.claims if _versions(claim)]
     for n, claim in enumerate(reading.claims):
         alone = not any(0 < abs(line - claim.line) <= 2 for line in versions)
-        minor = claim.loose and all(s.name in w.MINOR_PACKAGES for s in claim.found.settings)
+        minor = claim.loose and all(s.name in terms.MINOR_PACKAGES for s in claim.found.settings)
         if claim.loose and _versions(claim) and (minor or (n < begins and alone)):
             continue  # the surroundings
         if (
@@ -194,7 +195,9 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
 
 def _sets(claim: Claim) -> bool:
     """Whether a claim sets more than a version."""
-    return any(not re.fullmatch(w.PACKAGES, s.name, re.IGNORECASE) for s in claim.found.settings) or bool(claim.levels)
+    return any(not re.fullmatch(terms.PACKAGES, s.name, re.IGNORECASE) for s in claim.found.settings) or bool(
+        claim.levels
+    )
 
 
 def _versions(claim: Claim) -> bool:

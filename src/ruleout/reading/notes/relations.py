@@ -9,11 +9,17 @@ from ruleout.reading.notes.claims import BASELINE, PREVIOUS
 
 _KIND = r"(?:run|try|attempt|test|trial|exp\w*|step|row|id|no\.?|nr\.?|number|case|job|versuch|config|variant|setup)"
 _REFERS = re.compile(
-    rf"(?i)\b(?:(?:same|identical)(?: (?:thing|command|config|setup|args|flags|settings))? (?:as|like|to|with)|like|as(?: in| with)?|on top of|repeat(?: of)?)\s+(?:in\s+)?(?:the\s+)?(?P<kind>{_KIND}\s*)?#?\s*(?P<label>\d{{1,2}}:\d\d|[A-Z]{{0,2}}-?\d{{1,4}}[a-z]?|[A-Z]|(?<=run )[a-z])(?![\w.:%/]|\s?(?:min|h\b|s\b|gpu|of|x\b|times|\())"
+    rf"(?i)\b(?:(?:same|identical)(?: (?:thing|command|config|setup|args|flags|settings))? (?:as|like|to"
+    rf"|with)|like|as(?: in| with)?|on top of|repeat(?: of)?)\s+(?:in\s+)?(?:the\s+)?(?P<kind>{_KIND}\s*)?#?"
+    rf"\s*(?P<label>\d{{1,2}}:\d\d|[A-Z]{{0,2}}-?\d{{1,4}}[a-z]?|[A-Z]|(?<=run )[a-z])(?![\w.:%/]|\s?(?:min"
+    rf"|h\b|s\b|gpu|of|x\b|times|\())"
 )
 _STARTS = re.compile(r"^\W*(?P<label>\d{1,3}|[A-Z])\s+(?:with|plus|and|but|\+|&)\s")
 _PREVIOUS = re.compile(
-    r"(?i)^\W*(?:(?:the |all )?same(?: (?:thing|again|command|setup|run|as (?:above|before|last)))?,?\s*(?:but|plus|and|\+|with .* on top)\b|(?:same )?as (?:before|above|last),? (?:but|plus|and|with)|on top(?: of (?:that|this|it))?|additionally|in addition|and also|ditto (?:but|plus|with|\+)|plus\b(?! (?:i|we) )|that plus|previous (?:\+|plus|and|with))|\bon top of (?:that|this|it)\b"
+    r"(?i)^\W*(?:(?:the |all )?same(?: (?:thing|again|command|setup|run|as (?:above|before"
+    r"|last)))?,?\s*(?:but|plus|and|\+|with .* on top)\b|(?:same )?as (?:before|above|last),? (?:but|plus"
+    r"|and|with)|on top(?: of (?:that|this|it))?|additionally|in addition|and also|ditto (?:but|plus|with"
+    r"|\+)|plus\b(?! (?:i|we) )|that plus|previous (?:\+|plus|and|with))|\bon top of (?:that|this|it)\b"
 )
 _WITH = re.compile(r"(?i)^\W*(?:base(?:line)?|prod\w*|original|default\w*)\s*(?:,\s*)?(?:but|plus|\+|and|with)\b")
 

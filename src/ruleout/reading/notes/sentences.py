@@ -1,7 +1,9 @@
-"""Running text in parts that say one thing: sentences, and in a sentence one part for each setting that has an end of its own."""
+"""Running text in parts that say one thing: sentences, and in a sentence one part for each setting that"
+" has an end of its own."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +14,15 @@ from ruleout.reading.notes.outcomes import Judged, Problem, judge, masked
 from ruleout.reading.notes.text import Text
 
 _END = re.compile(
-    r"(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bapprox)(?<!\bresp)(?<!\bNo)(?<!\betc)(?<!\d)[.!?]+[)\"']*\s+(?=\S)|(?<=\d)[.!?]\s+(?=[A-Z`(])|[!?]{2,}\s+(?=\S)"
+    r"(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bapprox)(?<!\bresp)(?<!\bNo)(?<!\betc)(?<!\d)[.!?]+[)\"']"
+    r"*\s+(?=\S)|(?<=\d)[.!?]\s+(?=[A-Z`(])|[!?]{2,}\s+(?=\S)"
 )
 _CLAUSE = re.compile(
     r";\s+|,\s+(?:and|but|so|then|which|where|while|whereas)\s+|\s+(?:but|whereas)\s+|,\s+|\s+and\s+(?!`?-|[A-Z]+_)"
 )
 _JOINED = re.compile(
-    r"(?i)\b(?:only (?:with|together)|as long as|plus|together with|combined with|on top of|in addition to|along with|with)\W*$"
+    r"(?i)\b(?:only (?:with|together)|as long as|plus|together with|combined with|on top of|in addition to"
+    r"|along with|with)\W*$"
 )
 _EACH = re.compile(
     r"(?i)\b(?:both|neither|nor|each|all of (?:them|these|which)|either of|none of (?:them|these)|alone|individually)\b"
@@ -43,7 +47,7 @@ def sentences(text: Text) -> list[Text]:
     """The sentences of a text; none ends inside of code or quotes."""
     shielded = re.sub(r"`[^`]*`|\"[^\"]{0,200}\"", lambda m: "x" * len(m[0]), text.text)
     cuts = [0, *(m.end() for m in _END.finditer(shielded)), len(text.text)][: MOST_SENTENCES + 1]
-    parts = [text.cut(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = [text.cut(a, b) for a, b in itertools.pairwise(cuts)]
     return [part for part in parts if part.text]
 
 

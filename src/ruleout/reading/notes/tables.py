@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ruleout.reading.notes import terms
 from ruleout.reading.notes import words as w
 from ruleout.reading.notes.changes import Found, changes_in
 from ruleout.reading.notes.claims import BASELINE, Claim
@@ -61,7 +62,7 @@ class Table:
             bool(changes_in(f"`{c}`" if "`" not in c else c)) or bool(re.fullmatch(r"[a-z]+_[a-z_]+", c.strip("`")))
             for c in firsts
         ]
-        results = [n for n, c in enumerate(firsts) if w.HEAD_OUTCOME.fullmatch(c.strip("* "))]
+        results = [n for n, c in enumerate(firsts) if terms.HEAD_OUTCOME.fullmatch(c.strip("* "))]
         runs = [
             h for h in grid.heads[1:] if re.match(r"(?i)\W*(?:run|try|attempt|test|exp\w*|#)?\W?\w{1,2}\W*$|base", h)
         ]
@@ -83,8 +84,8 @@ class Table:
             settled = _share([changes_in(c, self.known) for c in cells]) if cells else 0.0
             judged = _share([answer(c, head, self.problem) for c in cells]) if cells else 0.0
             sets.append(settled)
-            aside = bool(w.HEAD_ASIDE.fullmatch(head))
-            named = bool(w.HEAD_OUTCOME.search(head)) or "?" in head or bool(w.SYMPTOMS and self._asks(head))
+            aside = bool(terms.HEAD_ASIDE.fullmatch(head))
+            named = bool(terms.HEAD_OUTCOME.search(head)) or "?" in head or bool(w.SYMPTOMS and self._asks(head))
             about = _share([self._asks(c) for c in cells]) if cells else 0.0
             score = (
                 judged
@@ -114,7 +115,7 @@ class Table:
             if (
                 columns.pair is None
                 and bare > 0.7
-                and w.HEAD_VALUE.fullmatch(following)
+                and terms.HEAD_VALUE.fullmatch(following)
                 and k + 1 < width
                 and k + 1 != columns.outcome
             ):
@@ -124,27 +125,24 @@ class Table:
             head, cells = _head(grid, k), [c for c in _column(grid, k) if c.strip()]
             if k in taken or not cells:
                 continue
-            aside = bool(w.HEAD_ASIDE.fullmatch(head))
+            aside = bool(terms.HEAD_ASIDE.fullmatch(head))
             distinct = {c.strip("` ").lower() for c in cells}
-            if (
-                (sets[k] >= 0.4
-                and not aside
-                and not self._is_setting(head))
-                or (w.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside)
+            if (sets[k] >= 0.4 and not aside and not self._is_setting(head)) or (
+                terms.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside
             ):
                 columns.changes.append(k)
             elif self._is_setting(head) or (
                 not aside
-                and not w.HEAD_LABEL.fullmatch(head)
+                and not terms.HEAD_LABEL.fullmatch(head)
                 and head
                 and "?" not in head
                 and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
                 and not (len(distinct) > 3 and all(re.fullmatch(r"\d+(?:[.,]\d+)?%?|[\s\-\u2013]*", c) for c in cells))
                 and len(distinct) <= max(2, len(cells) * 0.67)
-                and not (w.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
+                and not (terms.HEAD_CHANGE.fullmatch(head) and all(c.isdigit() for c in cells))
             ):
                 columns.levels.append(k)
-            elif columns.label < 0 and (w.HEAD_LABEL.fullmatch(head) or k == 0) and all(len(c) < 16 for c in cells):
+            elif columns.label < 0 and (terms.HEAD_LABEL.fullmatch(head) or k == 0) and all(len(c) < 16 for c in cells):
                 columns.label = k
             else:
                 columns.asides.append(k)
@@ -174,7 +172,7 @@ class Table:
         columns = self.columns
         if columns.outcome < 0 or not (columns.changes or columns.pair or columns.levels):
             return []
-        if any(w.HEAD_DESCRIBES.fullmatch(head) for head in self.grid.heads):
+        if any(terms.HEAD_DESCRIBES.fullmatch(head) for head in self.grid.heads):
             return []
         if not (columns.changes or columns.pair) and not self._varies():
             return []
@@ -210,7 +208,7 @@ class Table:
             if (
                 row.cells[k] != other.cells[k]
                 and cells.count(row.cells[k]) + cells.count(other.cells[k]) > 2
-                and not w.HEAD_ASIDE.fullmatch(_head(self.grid, k))
+                and not terms.HEAD_ASIDE.fullmatch(_head(self.grid, k))
             ):
                 return True
         return False
@@ -305,10 +303,10 @@ class Table:
         text = shown(" | ".join(c for c in row.cells if c.strip()))
         ref = base_of(told)
         if not found and not ref:
-            bare = not told.strip() or _NOTHING.fullmatch(told) or all(is_baseline(part) for part in parts)
-            if not bare and not levels:
+            unchanged = _NOTHING.fullmatch(told) is not None or all(is_baseline(part) for part in parts)
+            if not unchanged and not levels:
                 return Claim(row.line, text, found, None, label=label)
-            ref = BASELINE if bare else ""
+            ref = BASELINE if unchanged else ""
         return Claim(row.line, text, found, end, ref, label, levels)
 
     def _levels(self, row: Row, base: Row | None) -> dict[str, str]:
