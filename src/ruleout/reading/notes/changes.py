@@ -20,6 +20,10 @@ _VARIABLE = re.compile(
     r"|dtype|kv)(?==)|(?<=`)[a-z]{2,}(?==))=(?=[^\s=])"
 )
 _KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
+_ARROW = re.compile(
+    r"(?<![\w\-`])`?(?P<name>[a-z]\w*(?:_\w+)+)`?:?\s+`?[\w.\-]+`?\s*(?:->|→|=>|to)\s*`?(?P<level>[\w.\-]+)`?"
+)
+_ONWARD = re.compile(r"`?\s*(?:->|→|=>)\s*`?(?P<level>[\w.\-]+)(?=`?(?:\s*$|\s*[:,;()]|\s+(?:->|→|=>|[-–—])\s))")
 _PACKAGE = re.compile(
     rf"(?i)(?<![\w\-/.])(?P<name>{terms.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?"
     rf"|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
@@ -174,6 +178,9 @@ def _read_flags(text: str, known: Mapping[str, str]) -> list[Setting]:
         if text[end : end + 2] == "-*" or text[end : end + 1] == "*":
             found += [Setting(n, PRESENT, one.start("name"), end + 2) for n in known if n.startswith(name)]
             continue
+        onward = _ONWARD.match(text, end) if level != PRESENT else None
+        if onward and (onward["level"][0].isdigit() or onward["level"].lower() in terms.LEVELS):
+            level, end = onward["level"], onward.end()
         found.append(Setting(name, level or PRESENT, one.start("name"), end))
     return found
 
@@ -188,6 +195,9 @@ def _read_variables(text: str, taken: list[Setting]) -> list[Setting]:
         value = value if code else value.rstrip(".:")
         if value and len(one["name"]) > 1:
             found.append(Setting(one["name"], value, one.start(), end))
+    for one in _ARROW.finditer(text):
+        if not any(s.begin < one.end() and one.start() < s.end for s in (*taken, *found)):
+            found.append(Setting(one["name"], one["level"], one.start("name"), one.end()))
     for one in _KEY.finditer(text):
         if not any(s.begin <= one.start() < s.end for s in (*taken, *found)):
             found.append(Setting(one["name"], one["level"], one.start("name"), one.end()))

@@ -12,7 +12,7 @@ from ruleout.reading.notes.terms import PROGRAM
 ABSENT, PRESENT = "absent", "present"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _ENV_BEFORE = re.compile(r"(?:(?<=\s)|(?<=[`^$])|^)(?:env )?((?:[A-Z_][A-Za-z0-9_]*=\S*\s+)+)$")
-_ENDS = re.compile(r"`|\s(?:=>|->|→|⇒|➜|#|\||&&|2>|>|&)(?:\s|$)|\s{2,}(?=[A-Z(]{2})|\s+\.{3,}\s")
+_ENDS = re.compile(r"`|\s(?:=>|->|→|⇒|➜|#|\||&&|2>|>|&)(?:\s|$)|,\s+(?=[a-z(])|\s{2,}(?=[A-Z(]{2})|\s+\.{3,}\s")
 _WHERE = frozenset({"--port", "--host"})
 
 

@@ -345,6 +345,8 @@ def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | No
         found = re.match(r"(\d+)(?:\s*(?:of|/)\s*(\d+))?(?![\d:.]*\s*[a-z]*error)", clean)
         if found:
             return Judged(REPRODUCED if int(found[1]) else CLEAN)
+    if about_failure and (w.REFUSED.search(clean) or w.STARTING.search(clean)) and not re.match(r"(?i)(?:yes|no|ja|y|n)\b", clean):
+        return judge(text, problem, told=True) if problem and problem.starting else Judged(OTHER)
     if "?" in asked or about_failure or about_success:
         if w.YES.fullmatch(clean) or re.match(r"(?i)(?:yes|ja)\b", clean):
             return Judged(CLEAN if about_success else REPRODUCED)

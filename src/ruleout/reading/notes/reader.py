@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 from ruleout.model import Configuration, Notes, OutcomeKind, ToldTrial, Unused
@@ -129,6 +130,8 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
             elif text.line() < begins and (command := command_in(text.text)):
                 texts.append(text.text[: command.begin] + " . " + text.text[command.end :])
     problem = Problem.of(texts[:MOST_HEAD])
+    again = {found[1].lower() for line in lines for found in terms.SAME_NOUN.finditer(line)}
+    problem = replace(problem, names=problem.names | {n for n in again - terms.GENERIC if n not in terms.PLAIN_NOUNS})
     if problem.kinds:
         return problem
     failed = [c for c in first.claims if c.judged and c.judged.kind is not OutcomeKind.CLEAN]

@@ -281,6 +281,8 @@ class Table:
             if _DITTO.fullmatch(cell) or (not cell.strip() and self._merged(k)):
                 cell = above.get(k, "")
             above[k] = cell
+            if re.search(r"(?i)\b(?:removed|without|dropped|taken (?:out|off)|minus|left out)\b", _head(self.grid, k)):
+                cell = f"without {cell}" if changes_in(cell, self.known) else cell
             if cell.strip():
                 parts.append(cell)
         if columns.pair:

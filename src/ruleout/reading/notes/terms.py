@@ -177,3 +177,15 @@ HEAD_DESCRIBES = re.compile(
     r"|explanation|type|usage|help|allowed.*)\W*"
 )
 """Heads of a manual's table."""
+SAME_NOUN = re.compile(r"(?i)\bsame ([a-z]{4,})\b(?! (?:as|like))")
+"""What comes again is the problem, by whichever name: `same babble`."""
+PLAIN_NOUNS = words_of(
+    """
+    again args arguments behavior behaviour boat card cards case class client cluster code commit conditions config
+    configuration data dataset deal demo driver effect engine failure flags flow gpus hardware host idea image input
+    inputs issue kind launch length line load location logs machine method moment name nodes note number order pages part
+    patch path pattern place point position problem rank ranks reason repro result results scale seed settings setup shape
+    size spot stack stage state story string symptom task test tests thing things throughput traffic type value values
+    version wall work workload seems story script wrong with crash hang error assert exception commands speed
+    """
+)

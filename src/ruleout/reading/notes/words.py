@@ -72,7 +72,8 @@ SYMPTOMS = {
     "garbage": any_of(
         r"""
     garb(?:age|led|les)  gibberish  !{3,}  (?P<r>[a-z])(?P=r){3,}  (?P<q>[@?$%&/\\])(?P=q){3,}  word salad  nonsense
-    token soup  soup  (?:<unused\d+>)+  (?:<pad>)+  pads  mojibake  wrong (?:answers?|output|tokens?|text|results?)
+    token soup  soup  (?:<unused\d+>)+  (?:<pad>)+  pads  mojibake  babbl\w+  drivel  gobbledygook  jibberish  looping  salad  mush  mangled  rambl\w+  unreadable
+        incoherent  wrong (?:answers?|output|tokens?|text|results?)
     corrupt\w*  scrambled  repet\w+  repeat(?:s|ing) (?:itself|the)  truncated json  truncated  (?:G|!)'s  rubbish
     junk  broken (?:output|text|json|answers?|tool calls)  kauderwelsch  trash
     """
@@ -162,6 +163,8 @@ GONE = any_of(
 
 WORKS = any_of(
     r"""
+    (?:no|not a|zero) (?:single )?(?:incidents?|hiccups?|complaints?|repro\w*|recurrence)  rock[- ]solid  happy  sound  like a charm  intact  as it should
+    disappear(?:s|ed)?  vanish(?:es|ed)?  (?:problem|bug|error|crash|hang|issue|it|that|symptom|garbage)(?: is| was|'s)? gone  without (?:incident|a hitch)  uneventful  eliminate[sd]
     ok  okay  fine  good  great  works?  worked  working  pass(?:es|ed|ing)?  clean(?:ly)?
     succe(?:ss|eds|eded|ssful\w*)  healthy  stable  surviv(?:e|es|ed)  lives  alive  correct(?:ly)?  right
     normal(?:ly)?  readable  finite  sane  coherent  fix(?:es|ed)(?: (?:it|this|the \w+))?  solve[sd]?(?: it)?
@@ -204,6 +207,7 @@ INSTEAD = re.compile(
 
 REFUSED = any_of(
     r"""
+    (?:does|do|did)(?:n'?t| not) support  no support  bails? out  bailed out  not allowed  needs to be  conflicts? with  cannot be (?:used|combined)  not a valid
     (?:does|did|do|will|would|could|can|is|was)(?:n'?t| not|not) (?:(?:even|ever|at all|yet) )?(?:start|come up|
     load|boot|get (?:that far|up|past|ready|through|going)|launch|run (?:at all|here)|compile|build|serve|install|
     import|initiali[sz]e|go up)
@@ -259,6 +263,7 @@ UNSURE = any_of(
 )
 STOPPED = any_of(
     r"""
+    ctrl-?c(?:'?d)?  \^C  pulled the plug  timeboxed  (?:i|we) (?:stopped|killed|cancelled|canceled|interrupted) it  had a meeting
     abort(?:ed|ing)?(?: by \w+)?  gave up  give up  cancel+ed  interrupted  stopped (?:it|early|before|at|after|by)
     stopped  reboot\w*  drained  pre-?empted  (?:lost|took) (?:the|my) (?:node|box|connection|server)
     ssh (?:dropped|died)  killed (?:it|by me|after)  still (?:going|running)  needed (?:for something|elsewhere|by)
@@ -300,7 +305,7 @@ SUPPOSED = any_of(
     (?:we|let us|let's|please|can you|could you|did you|do you|does it|has anyone|anybody) (?:try|test|check|run|
     use|set|open|see)
     ^(?:(?:and|then|also|or|hm|ok|okay|so|well|yes|no),? )*(?:try|consider|check whether|find out|ask|look at|
-    next(?! (?:was|came|up|i (?:ran|tried|set|put|took)))|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|
+    next(?! (?:was|came|up|(?:i|we) ))|todo|to do|plan|bisect|open an?|add an?|(?:do not|don't|
     never) (?:touch|use|set|raise|do|try|run|change|enable|skip|lower)|avoid|fix(?:es)?|upgrade|restart the|see|use|
     put (?=[`-])|make sure|remember)\b
     (?:i|we) (?:think|suspect|believe|bet|guess|assume|wonder|suppose|doubt)
