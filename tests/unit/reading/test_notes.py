@@ -49,7 +49,7 @@ def test_the_trials_of_a_style_are_those_that_a_careful_reader_takes(expected: P
 
 
 def test_many_styles_are_there() -> None:
-    assert len(STYLES) >= 52
+    assert len(STYLES) >= 64
 
 
 @pytest.mark.parametrize(
@@ -367,6 +367,93 @@ def test_a_log_that_was_pasted_tells_of_no_trial() -> None:
 )
 def test_what_only_describes_is_no_trial(text: str) -> None:
     assert told(text) == []
+
+
+def test_a_note_may_have_words_of_its_own_for_its_problem_and_its_command() -> None:
+    text = """
+symptom S = `device-side assert triggered`
+cmd C = `vllm serve m --a-a 1`
+
+- C: S after 4 min
+- C + `--b-b`: S after 5 min
+- C + `--c-c`: no S in an hour
+"""
+    assert [(changes, kind) for changes, kind, _ in told(text)] == [
+        ({}, "reproduced"),
+        ({"--b-b": "present"}, "reproduced"),
+        ({"--c-c": "present"}, "clean"),
+    ]
+    babble = "It spits out garbage.\n\n- `--a-a`: same babble\n- `--b-b 2048`: babble after 3k\n"
+    assert [kind for _, kind, _ in told(babble)] == ["reproduced", "reproduced"]
+
+
+def test_scores_are_told_apart_by_what_a_note_calls_good_and_bad() -> None:
+    text = "good = 0.9, broken is anything below 0.6\n\n"
+    text += "| change | pass@1 |\n|---|---|\n| none | 0.41 |\n| `--a-a` | 0.90 |\n"
+    assert [kind for _, kind, _ in told(text)] == ["reproduced", "clean"]
+
+
+def test_a_title_that_tells_an_outcome_gives_it_to_what_is_listed_under_it() -> None:
+    text = """
+# OOM after two hours
+
+What helped:
+- dropping `--a-a` to 0.90
+
+What didn't help:
+- `--b-b`
+- `--c-c 64`
+
+What broke other things:
+- `--d-d` (requests timed out)
+
+Still on my list:
+- `--e-e`
+"""
+    assert [(changes, kind) for changes, kind, _ in told(text)] == [
+        ({"--a-a": "0.90"}, "clean"),
+        ({"--b-b": "present"}, "reproduced"),
+        ({"--c-c": "64"}, "reproduced"),
+        ({"--d-d": "present"}, "other"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "changes"),
+    [
+        ("kv_cache_dtype: fp8 -> auto -> no NaN", {"kv_cache_dtype": "auto"}),
+        ("--page-size 64 → 1: NaN", {"--page-size": "1"}),
+        ("`--page-size 1` (was 64): NaN", {"--page-size": "1"}),
+    ],
+)
+def test_from_one_level_to_another_is_the_other(row: str, changes: dict[str, str]) -> None:
+    assert [c for c, _, _ in told(f"NaN logits\n\nrun 1: stock config -> NaN\nrun 2: {row}\n")][1:] == [changes]
+
+
+def test_an_empty_cell_is_the_one_above_where_nothing_is_told_in_words() -> None:
+    text = (
+        "| env | option | seen |\n|---|---|---|\n| default | none | hang |\n| A_A=1 | none | ok |\n| | --b-b | ok |\n"
+    )
+    assert told(text)[1:] == [({"A_A": "1"}, "clean", 1), ({"A_A": "1", "--b-b": "present"}, "clean", 1)]
+
+
+def test_what_was_taken_back_or_only_named_is_not_set() -> None:
+    text = """
+It hangs.
+
+Took `--a-a` away; 6 hours, nothing. With it back and `--b-b`, it hung at 35 min.
+Then `--c-c 4` instead of `--b-b`: hang.
+"""
+    assert [(changes, kind) for changes, kind, _ in told(text)] == [
+        ({"--a-a": "absent"}, "clean"),
+        ({"--b-b": "present"}, "reproduced"),
+        ({"--c-c": "4"}, "reproduced"),
+    ]
+
+
+def test_the_surroundings_of_notes_are_no_trial() -> None:
+    text = "# hang\n\n- engine: vllm 0.11\n- gpu: H100\n\nWe run vllm 0.11.0 and it hangs.\n\n- `--a-a`: hang\n"
+    assert told(text) == [({"--a-a": "present"}, "reproduced", 1)]
 
 
 def test_every_line_is_counted_where_it_stands_in_the_file() -> None:

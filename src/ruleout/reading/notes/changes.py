@@ -224,7 +224,7 @@ def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
     kept: list[Setting] = []
     compared = False
     gone_until = -1
-    for n, one in enumerate(read):
+    for one in read:
         before = text[max(0, one.begin - 40) : one.begin]
         following = text[one.end : one.end + 40]
         chained = gone_until >= 0 and re.fullmatch(
@@ -239,17 +239,8 @@ def _weighed(text: str, read: list[Setting]) -> tuple[list[Setting], bool]:
             (terms.REMOVAL.search(before) and not re.search(r"(?i)(?:\bno|disabled?|lost|less)\W*$", before))
             or (re.search(r"(?i)\bno[ `]*$", before) and (dashed or one.name.isupper()))
             or (chained and dashed)
-        ):
-            if not (
-                re.match(r"[\s(]*[-\u2013]\s*$", before[-3:])
-                and one.begin < 4
-                and n == 0
-                and not re.match(r"\s*[-\u2013] ", text)
-            ):
-                kept.append(Setting(one.name, ABSENT, one.begin, one.end))
-                gone_until = one.end
-                continue
-        elif dashed and terms.REMOVED.match(following) and one.level in (PRESENT, "off"):
+            or (dashed and terms.REMOVED.match(following) and one.level in (PRESENT, "off"))
+        ) and not re.search(r"\bto\b", text[one.begin : one.end]):
             kept.append(Setting(one.name, ABSENT, one.begin, one.end))
             gone_until = one.end
             continue

@@ -95,7 +95,9 @@ class Problem:
             g[:6] for g in terms.GENERIC | terms.STOP_WORDS
         }
         scores = {
-            bool(w.WORKS.search(m["word"])): float(m["value"]) for text in texts for m in terms.SCALE.finditer(text)
+            re.match(r"(?i)bad|broken|wrong|garbage", m["word"]) is None: float(m["value"])
+            for text in texts
+            for m in terms.SCALE.finditer(text)
         }
         scale = (scores[True], scores[False]) if len(scores) == 2 else None
         names: set[str] = set()
@@ -345,7 +347,11 @@ def answer(text: str, asked: str, problem: Problem | None = None) -> Judged | No
         found = re.match(r"(\d+)(?:\s*(?:of|/)\s*(\d+))?(?![\d:.]*\s*[a-z]*error)", clean)
         if found:
             return Judged(REPRODUCED if int(found[1]) else CLEAN)
-    if about_failure and (w.REFUSED.search(clean) or w.STARTING.search(clean)) and not re.match(r"(?i)(?:yes|no|ja|y|n)\b", clean):
+    if (
+        about_failure
+        and (w.REFUSED.search(clean) or w.STARTING.search(clean))
+        and not re.match(r"(?i)(?:yes|no|ja|y|n)\b", clean)
+    ):
         return judge(text, problem, told=True) if problem and problem.starting else Judged(OTHER)
     if "?" in asked or about_failure or about_success:
         if w.YES.fullmatch(clean) or re.match(r"(?i)(?:yes|ja)\b", clean):

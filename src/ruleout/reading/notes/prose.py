@@ -19,7 +19,8 @@ from ruleout.reading.notes.text import Text, shown
 _BASE_PROSE = re.compile(
     r"(?i)\b(?:unchanged|unmodified|as[ -]is|as deployed|as reported|as it (?:is|was)|baseline|original"
     r" (?:command|flags|config\w*)|usual command\w*|without any changes?|nothing changed|no changes|prod"
-    r" args|plain (?:restart|replay|start|run)|as in prod|same arguments|default command|stock command"
+    r" args|plain (?:restart|replay|start|run)|as in prod|same arguments|(?:default|stock|shipped)"
+    r" (?:command|args|arguments|settings|flags|config\w*)|as shipped"
     r"|command as given)\b"
 )
 _THAT = re.compile(r"(?i)\b(?:with|tried|did|ran|used|done) (?:that|this|it)\b(?! (?:one )?(?:is|was|would))")

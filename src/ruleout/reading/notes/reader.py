@@ -150,6 +150,7 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
     labels: dict[str, Mapping[str, str]] = {}
     previous: Mapping[str, str] = {}
     last = False
+    switched: set[str] = set()
     seen: set[tuple[Configuration, OutcomeKind]] = set()
     known = reading.known
     commands = sum(claim.found.command is not None for claim in reading.claims)
@@ -169,6 +170,10 @@ def _trials(reading: Reading, command: Command | None) -> tuple[list[ToldTrial],
         ):
             continue  # the command as deployed, with what the notes are about
         changes = _changes(claim, known, command, labels, previous)
+        if changes:
+            gone = {n for n, level in changes.items() if level == ABSENT and n not in known and n in switched}
+            changes = {n: level for n, level in changes.items() if n not in gone}
+            switched |= {n for n, level in changes.items() if level != ABSENT}
         if changes is None:
             unused.append(Unused(claim.line, claim.text, "builds on a trial that is not told"))
             continue

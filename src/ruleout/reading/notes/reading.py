@@ -37,6 +37,10 @@ _EXPORT = re.compile(r"^\W*export\s+(?P<name>[A-Za-z_]\w*)=(?P<level>\S+)\s*$")
 _UNSET = re.compile(r"^\W*unset\s+(?P<name>[A-Za-z_]\w*)\s*$")
 _COMMENT = re.compile(r"^\s*(?:#|//)+\s*")
 
+_SURROUNDINGS = re.compile(
+    r"(?i)\W*(?:model|engine|hw|hardware|gpus?|drivers?|versions?|env(?:ironment)?|os|host|machine|image)\W{0,3}: "
+)
+
 
 class Reading(Units):
     """Walks over the tree and collects claims."""
@@ -165,6 +169,8 @@ class Reading(Units):
     def item(self, node: Node) -> None:
         """An item of a list and what is nested in it."""
         text = node.text
+        if _SURROUNDINGS.match(text.text):
+            return
         if node.box in (" ", "~"):
             self._skip(node, "not done yet" if node.box == " " else "struck out")
             return

@@ -18,7 +18,8 @@ _STARTS = re.compile(r"^\W*(?P<label>\d{1,3}|[A-Z])\s+(?:with|plus|and|but|\+|&)
 _PREVIOUS = re.compile(
     r"(?i)^\W*(?:(?:the |all )?same(?: (?:thing|again|command|setup|run|as (?:above|before"
     r"|last)))?,?\s*(?:but|plus|and|\+|with .* on top)\b|(?:same )?as (?:before|above|last),? (?:but|plus"
-    r"|and|with)|on top(?! of (?:the |our )?(?:base|orig|prod|stock|default))(?: of (?:that|this|it))?|additionally|in addition|and also|ditto (?:but|plus|with"
+    r"|and|with)|on top(?! of (?:the |our )?(?:base|orig|prod|stock|default))(?: of (?:that|this|it))?"
+    r"|additionally|in addition|and also|ditto (?:but|plus|with"
     r"|\+)|plus\b(?! (?:i|we) )|that plus|previous (?:\+|plus|and|with))|\bon top of (?:that|this|it)\b"
 )
 _WITH = re.compile(r"(?i)^\W*(?:base(?:line)?|prod\w*|original|default\w*)\s*(?:,\s*)?(?:but|plus|\+|and|with)\b")
@@ -50,8 +51,8 @@ def is_baseline(text: str, most: int = 9) -> bool:
     found = w.BASELINE.search(bare)
     if not found:
         return False
-    rest = bare[: found.start()] + " " + bare[found.end() :]
-    return not w.LIMITED.search(rest) and len(rest.split()) <= most
+    rest = f"{bare[: found.start()]} the {bare[found.end() :]}"
+    return not w.LIMITED.search(rest) and len(rest.split()) <= most + 1
 
 
 __all__ = ["BASELINE", "PREVIOUS", "base_of", "is_baseline", "refers_by_kind"]

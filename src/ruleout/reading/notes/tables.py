@@ -244,8 +244,6 @@ class Table:
         if re.fullmatch(r"\W*\?+\W*", cell):
             return extra if extra and extra.kind is None else Judged(UNRESOLVED)
         if _NOTHING.fullmatch(cell):
-            if w.NO.fullmatch(cell.strip()) and not notes and _NOTHING.fullmatch(cell) is None:
-                return Judged(CLEAN)
             return extra if extra and (extra.kind in (None, OTHER, UNRESOLVED) or cell.strip()) else None
         if said is None and extra is not None:
             return extra

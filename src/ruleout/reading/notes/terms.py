@@ -73,7 +73,7 @@ REMOVAL = re.compile(
 )
 REMOVED = re.compile(
     r"(?i)^[`'\")*-]*\s*(?:=\s*)?(?:options? |flags? |settings? )?(?:(?:was |were |is |flag )?(?:removed"
-    r"|dropped|taken (?:out|off)|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
+    r"|dropped|taken (?:out|off)|away|left out|gone from|omitted|deleted|unset|off|absent)\b(?! by))"
 )
 ALTERNATIVE = re.compile(
     r"(?i)(?:\b|(?<=\())(?:instead of|rather than|not|(?<=\()(?:was|were)|unlike|than|(?:needs?|requires?"
@@ -154,8 +154,9 @@ DEFINES = re.compile(
 )
 """What a note calls its problem and its command: `symptom S = …`, `"soup" means …`."""
 SCALE = re.compile(
-    r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|bad|broken|wrong|garbage)\W{0,3}(?:=|is|means"
-    r"|around|:)\s*(?:~|about|around|ca\.?|approx\.?)?\s*(?P<value>0?\.\d+)"
+    r"(?i)\b(?P<word>good|ok|healthy|fine|correct|normal|reference|expected|bad|broken|wrong|garbage)\W{0,3}"
+    r"(?:(?:=|is|means|around|:)\s*)?(?:anything |everything )?"
+    r"(?:(?:~|below|under|above|over|about|around|ca\.?|approx\.?)\s*)?(?P<value>0?\.\d+)"
 )
 """By which scores a note tells good from bad."""
 GENERIC = words_of(
@@ -183,8 +184,10 @@ PLAIN_NOUNS = words_of(
     """
     again args arguments behavior behaviour boat card cards case class client cluster code commit conditions config
     configuration data dataset deal demo driver effect engine failure flags flow gpus hardware host idea image input
-    inputs issue kind launch length line load location logs machine method moment name nodes note number order pages part
-    patch path pattern place point position problem rank ranks reason repro result results scale seed settings setup shape
+    inputs issue kind launch length line load location logs
+    machine method moment name nodes note number order pages part
+    patch path pattern place point position problem rank ranks
+    reason repro result results scale seed settings setup shape
     size spot stack stage state story string symptom task test tests thing things throughput traffic type value values
     version wall work workload seems story script wrong with crash hang error assert exception commands speed
     """

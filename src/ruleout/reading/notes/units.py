@@ -152,7 +152,10 @@ class Units(Prose):
         if command := command_in(text.text):
             left, right = text.cut(0, command.end), text.cut(command.end, len(text.text))
             return (left, right) if judge(right.text, self.problem) and not changes_in(right.text, self.known) else None
+        spans = changes_in(text.text, self.known).spans
         for mark in _SEPARATOR.finditer(shielded):
+            if any(begin <= mark.start() and mark.end() < end for begin, end in spans):
+                continue
             left, right = text.cut(0, mark.start()), text.cut(mark.end(), len(text.text))
             if not right.text:
                 continue
@@ -171,8 +174,7 @@ class Units(Prose):
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
             plain = (
                 not found
-                and bool(bare.strip(" `-+()"))
-                and (is_baseline(bare) or bare.strip(" `:") in self.plain)
+                and ((bare.strip(" `-+()") and is_baseline(bare)) or left.text.strip(" `:") in self.plain)
                 and not changes_in(right.text, self.known)
             )
             if not found and not plain:
@@ -211,6 +213,7 @@ class Units(Prose):
         if more.settings and (self._joins(right.text) or re.match(r"\W*(?:and|with|\+)\W", right.text)):
             found = replace(found, settings=(*found.settings, *more.settings))
         base = base_of(left.text)
+        base = "" if base in self.plain else base
         if not base and found and self._joins(left.text[:24]) and re.match(r"\W*(?:on top|plus)", left.text):
             base = PREVIOUS
         if not found and not base:

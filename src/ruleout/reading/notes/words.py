@@ -72,7 +72,8 @@ SYMPTOMS = {
     "garbage": any_of(
         r"""
     garb(?:age|led|les)  gibberish  !{3,}  (?P<r>[a-z])(?P=r){3,}  (?P<q>[@?$%&/\\])(?P=q){3,}  word salad  nonsense
-    token soup  soup  (?:<unused\d+>)+  (?:<pad>)+  pads  mojibake  babbl\w+  drivel  gobbledygook  jibberish  looping  salad  mush  mangled  rambl\w+  unreadable
+    token soup  soup  (?:<unused\d+>)+  (?:<pad>)+  pads  mojibake  babbl\w+  drivel  gobbledygook  jibberish
+    looping  salad  mush  mangled  rambl\w+  unreadable
         incoherent  wrong (?:answers?|output|tokens?|text|results?)
     corrupt\w*  scrambled  repet\w+  repeat(?:s|ing) (?:itself|the)  truncated json  truncated  (?:G|!)'s  rubbish
     junk  broken (?:output|text|json|answers?|tool calls)  kauderwelsch  trash
@@ -134,7 +135,7 @@ EXCEPTION = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception))\b|\bexception\b|\b(?:
 FAILS = any_of(
     r"""
     fail(?:s|ed|ure|ures|ing)?  bad  broken  breaks  broke  wrong  error  errors  incorrect  ✗  ✘  ❌  ✖  🔴  👎  :x:
-    \(x\)  ko  nok  comes? back  came back  persists?  remains  reproduce[sd]?  reproducible  repro  fehler
+    \(x\)  ko  nok  comes? back  came back  persists?  remains  reproduce[sd]?  reproducible    fehler
     l[äa]uft nicht  geht nicht  happens  happened  (?<!thought i )(?:had|has|have) it(?! (?:running|back))
     came all the same  bug (?:is )?(?:there|present)  affected  problem (?:is )?there  occurs  shows up
     (?<!not )present  signature matches  échoue  plante  falla  mal
@@ -163,8 +164,12 @@ GONE = any_of(
 
 WORKS = any_of(
     r"""
-    (?:no|not a|zero) (?:single )?(?:incidents?|hiccups?|complaints?|repro\w*|recurrence)  rock[- ]solid  happy  sound  like a charm  intact  as it should
-    disappear(?:s|ed)?  vanish(?:es|ed)?  (?:problem|bug|error|crash|hang|issue|it|that|symptom|garbage)(?: is| was|'s)? gone  without (?:incident|a hitch)  uneventful  eliminate[sd]
+    (?:hours|h|min\w*|minutes|days?|requests|prompts),? (?:and )?nothing(?! (?:but|changed|new))
+    (?:no|not a|zero) (?:single )?(?:incidents?|hiccups?|complaints?|repro\w*|recurrence)  rock[- ]solid  happy
+    sound  like a charm  intact  as it should
+    disappear(?:s|ed)?  vanish(?:es|ed)?
+    (?:problem|bug|error|crash|hang|issue|it|that|symptom|garbage)(?: is| was|'s)? gone
+    without (?:incident|a hitch)  uneventful  eliminate[sd]
     ok  okay  fine  good  great  works?  worked  working  pass(?:es|ed|ing)?  clean(?:ly)?
     succe(?:ss|eds|eded|ssful\w*)  healthy  stable  surviv(?:e|es|ed)  lives  alive  correct(?:ly)?  right
     normal(?:ly)?  readable  finite  sane  coherent  fix(?:es|ed)(?: (?:it|this|the \w+))?  solve[sd]?(?: it)?
@@ -207,7 +212,9 @@ INSTEAD = re.compile(
 
 REFUSED = any_of(
     r"""
-    (?:does|do|did)(?:n'?t| not) support  no support  bails? out  bailed out  not allowed  needs to be  conflicts? with  cannot be (?:used|combined)  not a valid
+    ne démarre pas  no arranca
+    (?:does|do|did)(?:n'?t| not) support  no support  bails? out  bailed out  not allowed  needs to be
+    conflicts? with  cannot be (?:used|combined)  not a valid
     (?:does|did|do|will|would|could|can|is|was)(?:n'?t| not|not) (?:(?:even|ever|at all|yet) )?(?:start|come up|
     load|boot|get (?:that far|up|past|ready|through|going)|launch|run (?:at all|here)|compile|build|serve|install|
     import|initiali[sz]e|go up)
@@ -233,6 +240,7 @@ REFUSED = any_of(
 """It came to nothing for a reason of its own."""
 OTHERWISE = any_of(
     r"""
+    (?:other|new) things  something new  broke (?:other|something|more|things)
     (?:a )?(?:different|another|other|unrelated|new|separate) (?:error|problem|failure|crash|issue|bug|assert\w*|
     exception|thing|story|reason|kind)
     (?:in )?another way  other (?:error|failure)  differently  (?<!for )something else  unrelated
@@ -263,7 +271,8 @@ UNSURE = any_of(
 )
 STOPPED = any_of(
     r"""
-    ctrl-?c(?:'?d)?  \^C  pulled the plug  timeboxed  (?:i|we) (?:stopped|killed|cancelled|canceled|interrupted) it  had a meeting
+    ctrl-?c(?:'?d)?  \^C  pulled the plug  timeboxed  (?:i|we) (?:stopped|killed|cancelled|canceled|interrupted) it
+    had a meeting
     abort(?:ed|ing)?(?: by \w+)?  gave up  give up  cancel+ed  interrupted  stopped (?:it|early|before|at|after|by)
     stopped  reboot\w*  drained  pre-?empted  (?:lost|took) (?:the|my) (?:node|box|connection|server)
     ssh (?:dropped|died)  killed (?:it|by me|after)  still (?:going|running)  needed (?:for something|elsewhere|by)
@@ -355,6 +364,7 @@ CLOSING_TITLE = re.compile(
 )
 BASELINE = any_of(
     r"""
+    deployed(?: \w+)?  as shipped
     base(?:line)?(?: (?:run|command|args|config\w*))?  none  nothing(?: changed| at all| added)?
     (?:un|not )(?:changed|modified|touched)  as[ -]is
     as (?:deployed|reported|documented|above|shipped|delivered|it (?:is|was)|in (?:prod\w*|staging|the \w+)|started|
