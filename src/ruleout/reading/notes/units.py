@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ruleout.reading.notes import terms
 from ruleout.reading.notes import words as w
@@ -41,6 +42,8 @@ _RECORD = re.compile(
     r"^\W{0,3}(?P<key>[A-Za-z][\w /.]{0,24}?)\**\s*(?::|=)\**\s+(?P<value>\S.*)?$"
     r"|^\W{0,3}(?P<only>[A-Za-z][\w /.]{0,24}?):\s*$"
 )
+MOST_MARKS = 30
+"""Of a longer line the rest is no unit."""
 
 
 class Units(Prose):
@@ -153,7 +156,7 @@ class Units(Prose):
             left, right = text.cut(0, command.end), text.cut(command.end, len(text.text))
             return (left, right) if judge(right.text, self.problem) and not changes_in(right.text, self.known) else None
         spans = changes_in(text.text, self.known).spans
-        for mark in _SEPARATOR.finditer(shielded):
+        for mark in islice(_SEPARATOR.finditer(shielded), MOST_MARKS):
             if any(begin <= mark.start() and mark.end() < end for begin, end in spans):
                 continue
             left, right = text.cut(0, mark.start()), text.cut(mark.end(), len(text.text))
@@ -174,7 +177,10 @@ class Units(Prose):
             bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
             plain = (
                 not found
-                and ((bare.strip(" `-+()") and is_baseline(bare)) or left.text.strip(" `:") in self.plain)
+                and (
+                    (bare.strip(" `-+()") and is_baseline(bare))
+                    or (left.text.split() or [""])[-1].strip("`:") in self.plain
+                )
                 and not changes_in(right.text, self.known)
             )
             if not found and not plain:
