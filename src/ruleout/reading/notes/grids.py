@@ -156,6 +156,8 @@ def _columns(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[T
             cells[0] = (line[: edges[0]] + line[edges[0] : edges[1]]).strip()
         rows.append(Row(at + n + 1, tuple(cells)))
     names = tuple(heads[a:b].strip() for a, b in zip(starts, [*starts[1:], None], strict=True))
+    if any(cell and cell == name for row in rows for cell, name in zip(row.cells, names, strict=True)):
+        return None  # what looks like heads is a row
     return Grid(names, tuple(rows)), stop, []
 
 

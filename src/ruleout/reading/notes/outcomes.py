@@ -30,7 +30,8 @@ _ASIDE = re.compile(
     r" (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
 )
 _REFERENCE = re.compile(
-    r"(?i)\bsame (?:\w+ )?(?:as|like) (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b"
+    r"(?i)^\W*(?:the )?same,?(?: *[`-]|\s{3,})|\bsame (?:\w+ )?(?:as|like)"
+    r" (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b"
     r"|[A-Z]\b)|^\W*(?:the )?same(?:,? (?:but|plus|again with|\+)| with(?= [`-]))|^\W*as \S+ (?:plus|with"
     r"|but)\b"
 )

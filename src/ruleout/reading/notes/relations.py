@@ -32,7 +32,7 @@ def base_of(text: str) -> str:
         return ""
     if found := _REFERS.search(bare):
         return found["label"]
-    if found := _STARTS.search(bare):
+    if found := _STARTS.search(re.sub(r"^\W*[A-Za-z]{0,3}\d{0,3}[.):]\s+", "", bare)):
         return found["label"]
     return PREVIOUS if _PREVIOUS.search(bare) else ""
 

@@ -106,7 +106,9 @@ class Table:
             bare = _share(
                 [
                     re.fullmatch(
-                        r"`?(?:--?[a-z][\w.\-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z]+[\w.\-]*)`?|[\s\-\u2013]+", c.strip()
+                        r"`?(?:--?[a-z][\w.\-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z]+[\w.\-]*(?: [a-z]+){0,2})`?"
+                        r"|[\s\-\u2013]+|\(\w+\)",
+                        c.strip(),
                     )
                     for c in cells
                 ]
@@ -136,6 +138,7 @@ class Table:
                 and not terms.HEAD_LABEL.fullmatch(head)
                 and head
                 and "?" not in head
+                and not terms.HEAD_OUTCOME.search(head)
                 and all(_LEVEL.fullmatch(c) or _NOTHING.fullmatch(c) for c in cells)
                 and not (len(distinct) > 3 and all(re.fullmatch(r"\d+(?:[.,]\d+)?%?|[\s\-\u2013]*", c) for c in cells))
                 and len(distinct) <= max(2, len(cells) * 0.67)
@@ -244,6 +247,9 @@ class Table:
         if re.fullmatch(r"\W*\?+\W*", cell):
             return extra if extra and extra.kind is None else Judged(UNRESOLVED)
         if _NOTHING.fullmatch(cell):
+            also = [k for k in columns.asides if terms.HEAD_OUTCOME.search(_head(self.grid, k))]
+            if said_too := next((j for k in also if (j := judge(row.cells[k], self.problem))), None):
+                return said_too
             return extra if extra and (extra.kind in (None, OTHER, UNRESOLVED) or cell.strip()) else None
         if said is None and extra is not None:
             return extra
@@ -289,12 +295,17 @@ class Table:
             above[name] = named
             level = row.cells[value].strip("` ")
             if named and not _NOTHING.fullmatch(named):
-                bare = _NOTHING.fullmatch(level) or re.fullmatch(r"(?i)\W*(?:set|present|added|x)\W*", level)
+                bare = (
+                    _NOTHING.fullmatch(level)
+                    or re.fullmatch(r"(?i)\W*(?:set|present|added|x)\W*", level)
+                    or (named.startswith("--") and re.fullmatch(r"(?i)on|true|yes|enabled", level))
+                )
                 gone = (
                     re.fullmatch(r"(?i)\W*(?:removed|absent|off|unset|none)\W*", level)
                     and named.startswith("--")
                     and self.known.get(named) == PRESENT
                 )
+                named = named if re.fullmatch(r"\S+", named) else re.sub(r"\W+", "_", named.lower())
                 parts.append(f"without `{named}`" if gone else f"`{named}`" if bare else f"`{named}={level}`")
         told = " + ".join(parts)
         found = changes_in(told, self.known) if told else Found()
