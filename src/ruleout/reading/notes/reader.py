@@ -17,7 +17,7 @@ from ruleout.reading.notes.nodes import Node
 from ruleout.reading.notes.outcomes import Problem, judge, symptoms
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.reading import Reading
-from ruleout.reading.notes.text import Text, cleaned, lines_of, shown
+from ruleout.reading.notes.text import cleaned, lines_of
 
 _PROBLEM = re.compile(r"(?i)^\W*(?P<key>[A-Za-z][\w ]{0,24}?)\**\s*[:=]\**\s+(?P<value>\S.*)$")
 _AS_IN = re.compile(r"\((--?[A-Za-z][^)]*)\)")
@@ -256,6 +256,3 @@ def _spelled(name: str, level: str, known: Mapping[str, str]) -> str:
     if level.lower() == "off" and known.get(name) == PRESENT:
         return ABSENT
     return level
-
-
-__all__ = ["Text", "read_notes", "shown"]

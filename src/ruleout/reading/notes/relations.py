@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ruleout.reading.notes import words as w
-from ruleout.reading.notes.claims import BASELINE, PREVIOUS
+from ruleout.reading.notes.claims import PREVIOUS
 
 _KIND = r"(?:run|try|attempt|test|trial|exp\w*|step|row|id|no\.?|nr\.?|number|case|job|versuch|config|variant|setup)"
 _REFERS = re.compile(
@@ -53,6 +53,3 @@ def is_baseline(text: str, most: int = 9) -> bool:
         return False
     rest = f"{bare[: found.start()]} the {bare[found.end() :]}"
     return not w.LIMITED.search(rest) and len(rest.split()) <= most + 1
-
-
-__all__ = ["BASELINE", "PREVIOUS", "base_of", "is_baseline", "refers_by_kind"]
