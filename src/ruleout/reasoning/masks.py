@@ -3,7 +3,9 @@
 A mask is taken to be one level or a pair of levels (the baseline's included). One that held in an informative trial is
 no mask. Each kind of other failure has one such rule, or two: the posterior over both is enumerated, since it is sharp
 where it matters: what all trials that failed alike have in common carries the blame, and what only one of them had is
-acquitted. Where levels have an order a mask may also be a stretch of them, as builds are that stay broken for a while.
+acquitted. Where two rules cannot explain what failed alike, as where nearly every change ends in the same refusal, its
+trials are parted by the levels that explain most of them. Where levels have an order a mask may also be a stretch of
+them, as builds are that stay broken for a while.
 It chooses trials, and says how far a level that never ran counts as a way out of a cause.
 """
 
@@ -57,12 +59,15 @@ class Masks:
             on = row + offsets
             possible[np.ix_(on, on)] = False
         labels = np.array(seen.label)
-        kinds = sorted(set(seen.label) - {""})
+        kinds = [
+            part
+            for label in sorted(set(seen.label) - {""})
+            for part in _parts(space, seen.rows + offsets, labels == label, np.diag(possible))
+        ]
         prior = np.where(possible, _prior(possible, offsets, len(kinds)), 0.0)
-        stretches = [_stretches(space, seen, offsets, labels == kind) for kind in kinds]
+        stretches = [_stretches(space, seen, offsets, alike) for alike in kinds]
         blame = [
-            _blame(prior, seen.rows[labels == kind] + offsets, reach)
-            for kind, reach in zip(kinds, stretches, strict=True)
+            _blame(prior, seen.rows[alike] + offsets, reach) for alike, reach in zip(kinds, stretches, strict=True)
         ]
         return cls(offsets, width, np.log1p(-prior).ravel(), np.array(blame).reshape(len(kinds), width * width))
 
@@ -103,6 +108,33 @@ class Masks:
                 runs *= 1 - np.minimum(kind[rules].sum(axis=1), 1.0)
             risk[start : start + CHUNK] = 1 - runs
         return risk
+
+
+def _parts(space: Space, on: IntArray, alike: BoolArray, possible: BoolArray) -> list[BoolArray]:
+    """The trials that failed alike, whole where two rules explain them, else by the level that explains most of them.
+
+    Args:
+        on: the levels of all trials, shape (trials, factors).
+        possible: the levels that may mask by themselves.
+    """
+    first = np.cumsum(space.sizes) - space.sizes
+    left, parts = alike.copy(), []
+    moved = (on != first) & possible[on]
+    # One stretch may explain all levels that have an order.
+    on = np.where([place is not None for place in space.place], first, on)
+    while left.any():
+        levels = np.unique(on[left][moved[left]])
+        if not len(levels):
+            break
+        covers = ((on[:, :, None] == levels) & moved[:, :, None]).any(axis=1) & left[:, None]
+        alone = (covers & (moved.sum(axis=1) == 1)[:, None]).sum(axis=0)
+        # Of equals the one with the earliest trials: neither names nor the order of factors may decide.
+        best = max(range(len(levels)), key=lambda i: (alone[i] > 0, covers[:, i].sum(), covers[:, i].tolist()))
+        parts.append(covers[:, best])
+        left &= ~covers[:, best]
+    if left.any():
+        parts.append(left)
+    return parts if len(parts) > 2 else [alike]
 
 
 def _prior(possible: BoolArray, offsets: IntArray, kinds: int) -> FloatArray:

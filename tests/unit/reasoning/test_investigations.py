@@ -349,3 +349,22 @@ def test_a_trial_of_everything_moved_brings_a_level_that_never_ran_or_moves_ever
             assert change - ran or len(change) >= len(MANY_LEVELS.factors) - 1, trial
         if trial.outcome is not None and trial.outcome.informative:
             ran |= change
+
+
+# -- nearly everything is refused ----------------------------------------------------------------------------------
+
+
+class Touchy(FakeDeployment):
+    """All its masks end in the same words."""
+
+    def mask(self, configuration: Mapping[str, str]) -> str | None:
+        return None if super().mask(configuration) is None else "mask"
+
+
+@pytest.mark.parametrize("kind", [FakeDeployment, Touchy])
+def test_the_cause_is_found_where_a_change_of_eight_of_ten_factors_fails_otherwise(kind: type[FakeDeployment]) -> None:
+    case = case_of(*(factor(f"f{i}", "a", "b", "c") for i in range(10)))
+    masks = [{f"f{i}": level} for i in range(2, 10) for level in "bc"]
+    run = investigated(kind(case, [{"f0": frozenset("a")}], masks), budget=25)
+    assert [[carrier.factor for carrier in cause] for cause in run.verdict.causes] == [["f0"]]
+    assert run.verdict.status is VerdictStatus.EXHAUSTED
