@@ -49,10 +49,12 @@ class Explanation:
             f"probability lies on causes that {'this' if one else 'one of them'} would remove."
             if self.change
             else "It changes nothing: the baseline itself is run again.",
-            f"{self.bits:.2f} bits for {self.minutes:.2g} min; it would fail with {self.fails:.0%}; "
+            f"{self.bits:.2f} bits for {self.minutes:.2g} min; a failure has a chance of {self.fails:.0%}; "
             f"risk of another failure {self.risk:.0%}.",
         ]
-        lines += [f"If it is {claim} ({p:.0%}), it fails with {fails:.0%}." for claim, p, fails in self.leading]
+        lines += [
+            f"If it is {claim} ({p:.0%}), it fails with a chance of {fails:.0%}." for claim, p, fails in self.leading
+        ]
         if self.next_best is not None:
             price = f"{self.next_best_bits:.2f} bits for {self.next_best_minutes:.2g} min"
             lines.append(f"Next best: {_named(self.next_best) or 'the baseline'}: {price}.")

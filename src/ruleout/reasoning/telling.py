@@ -194,7 +194,7 @@ class Teller:
             return None
         again = "again, since once may be luck: " if self.beliefs.seen.at(rows[best]).any() else ""
         told_by = f"{this.bits[best]:.2f} bits for {this.minutes[best]:.2g} min"
-        purpose = f"{again}tells most per minute: {told_by}; would fail with {this.told.shows[best]:.0%}"
+        purpose = f"{again}tells most per minute: {told_by}; a failure has a chance of {this.told.shows[best]:.0%}"
         order = [int(i) for i in np.argsort(-value, kind="stable")[:2] if i != best and value[i] > 0]
         return self.step(rows[best], purpose, rows[order[0]] if order else None)
 

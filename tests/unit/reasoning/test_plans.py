@@ -261,7 +261,7 @@ def test_a_step_explains_its_arithmetic_in_words_that_agree_with_it() -> None:
     assert why.removed == pytest.approx(removed, abs=1e-3)
     text = "\n".join(explained(step))
     assert f"{why.removed:.0%} of the probability" in text
-    assert f"would fail with {why.fails:.0%}" in text
+    assert f"a failure has a chance of {why.fails:.0%}" in text
     assert "Next best: " in text
 
 
