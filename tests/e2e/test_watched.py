@@ -79,6 +79,7 @@ def test_a_failure_that_goes_away_while_it_is_watched_is_an_observer_effect(work
 def test_what_is_not_decided_offers_the_ladder_with_price_and_effect(workshop: Workshop) -> None:
     done = workshop.run("investigate", "--json", "--budget-trials", "2", case(workshop, "--race"))
     assert done.document["status"] == "exhausted"
+    assert len(done.document["trials"]) == 2, "a launch that looks closer is a launch"
     steps = [step for step in done.document["next"] if "CUDA_ENABLE_COREDUMP_ON_EXCEPTION" in step["change"]]
     assert len(steps) == 1
     assert "price: disk" in steps[0]["why"]

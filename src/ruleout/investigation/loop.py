@@ -142,7 +142,7 @@ class Investigation:
             if not plans:
                 return self._conclude(assessment, None)
             minutes = assessment.step.minutes if assessment is not None and assessment.step is not None else 0.0
-            if _spent(budget, trials, minutes):
+            if _spent(budget, self.journal.trials, minutes):
                 return self._conclude(assessment, VerdictStatus.EXHAUSTED)
             self.conductor.batch(plans, assessment)
 
