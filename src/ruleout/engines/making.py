@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -88,10 +89,12 @@ def make_once(
         ) from error
 
 
-def _die_with_parent() -> None:
+def _die_with(parent: int) -> None:
     """The kernel stops the program when we are killed: what it makes would be thrown away anyway."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # we were killed before that was asked for
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def run_logged(
@@ -127,7 +130,7 @@ def run_logged(
                 errors="replace",
                 pass_fds=(lock,),
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=partial(_die_with, os.getpid()),
             )
         except OSError as error:
             raise MissingError(

@@ -154,6 +154,12 @@ def test_a_program_stops_when_we_are_killed(tmp_path: Path) -> None:
     assert wait_until(lambda: not Path(f"/proc/{sleeper}/cmdline").exists() or is_zombie(sleeper))
 
 
+def test_a_program_stops_also_when_we_were_killed_before_it_could_ask_for_that() -> None:
+    code = "from ruleout.engines.making import _die_with; _die_with(-1); print('alive')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, "")
+
+
 def test_a_program_that_outlives_us_all_the_same_keeps_others_out(tmp_path: Path) -> None:
     stubborn = [
         sys.executable,
