@@ -18,6 +18,7 @@ from ruleout.reading.notes.text import shown
 
 _NOTHING = re.compile(r"[\s\-\u2013\u2014.()/`]*(?:n/?a)?[\s\-\u2013\u2014.()/`]*")
 _DITTO = re.compile(r"(?i)\s*(?:\"|''|〃|ditto|dito|same|s\.o\.|↑)\s*")
+_AS_ABOVE = re.compile(r"(?i)\s*(?:\"|''|〃|ditto|dito|↑)\s*")
 _MARK = re.compile(r"(?i)\s*(?:x|✓|✔|✅|☑|yes|y|on|true|1|•|●)\s*")
 _LEVEL = re.compile(r"[`'\"]?[\w.\-+:/{}=,\"]{1,40}[`'\"]?(?: dev)?")
 _NAME = re.compile(r"`?(?:--?)?[A-Za-z][\w.\-]*`?")
@@ -164,7 +165,7 @@ class Table:
 
     def _is_setting(self, head: str) -> bool:
         bare = head.strip("` ")
-        return bool(
+        return not terms.HEAD_ASIDE.fullmatch(bare) and bool(
             re.fullmatch(
                 r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare
             )
@@ -181,7 +182,7 @@ class Table:
             return []
         rows = [
             row
-            for row in self.grid.rows
+            for row in self._filled(self.grid.rows)
             if sum(bool(c.strip()) for c in row.cells) > 1 or row.cells[columns.outcome].strip()
         ]
         judged = {row.line: self._judged(row) for row in rows} if len({r.line for r in rows}) == len(rows) else {}
@@ -273,9 +274,33 @@ class Table:
         cells = [c.strip("*_ ") for c in _column(self.grid, k)]
         return (
             len(self.columns.changes) > 1
+            and any("" not in map(str.strip, _column(self.grid, other)) for other in self.columns.changes)
             and any(re.fullmatch(r"(?i)default|none|baseline|unchanged|-", c) for c in cells)
             and "" in cells
         )
+
+    def _spans(self) -> frozenset[int]:
+        """Columns of levels whose empty cells stand for the one above: what is as before is told anew after a change."""
+        for k in reversed(self.columns.levels):
+            cells = [c.strip("*_` ") for c in _column(self.grid, k)]
+            told = [c for c in cells if c]
+            if cells[0] and "" in cells and any(c != told[0] for c in told) and told[0] in told[2:]:
+                return frozenset(j for j in self.columns.levels if j <= k and cells[0])
+        return frozenset()
+
+    def _filled(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows with what merged cells hold, and with the outcome that a sign for "as above" means."""
+        spans, columns = self._spans(), self.columns
+        above: dict[int, str] = {}
+        filled: list[Row] = []
+        for row in rows:
+            cells = list(row.cells)
+            for k in spans | {columns.outcome}:
+                empty = not cells[k].strip() if k in spans else _AS_ABOVE.fullmatch(cells[k])
+                cells[k] = above.get(k, cells[k]) if empty else cells[k]
+                above[k] = cells[k]
+            filled.append(Row(row.line, tuple(cells)))
+        return filled
 
     def _claim(self, row: Row, end: Judged | None, base: Row | None, above: dict[int, str]) -> Claim:
         columns = self.columns

@@ -112,7 +112,8 @@ HEAD_ASIDE = any_of(
     notes?  remarks?  comments?  who  by  owner  tested by  engineer  date  day  when  time  t  elapsed  duration
     took  after  minutes?  min  how long.*  log.*  links?  tput  throughput  tokens? .*  .*tok/?s.*  ttft.*  area
     group  topic  tag  due  priority  host  node  wer  bemerkung  kommentar  details?  excerpt  speed  cost  latency
-    runs  reason  why  lasted  evidence  started  ended
+    runs  reason  why  lasted  evidence  started  ended  (?:\w+_)?(?:secs?|seconds|ms)  \w+_s  exit(?:[ _]?code)?  rc
+    return code
     """
 )
 HEAD_NAME = any_of(

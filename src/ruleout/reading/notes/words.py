@@ -180,7 +180,7 @@ WORKS = any_of(
     without (?:problems|issues|errors)
     all (?:\d[\d.,k]* )?(?:done|right|answered|passed|prompts|good|correct|came back|requests)
     all of the [\d,]+ came  ✅  ✓  ✔  ☑  👍  🎉  🟢  :white_check_mark:  :heavy_check_mark:  :tada:  :\+1:  \(/\)  \(y\)
-    läuft  geht  lief  funktioniert  ohne fehler  marche  funciona  bien  green  answers  answered  as expected
+    läuft  geht  lief  funktioniert  ohne fehler  sauber  fehlerfrei  stabil  marche  funciona  bien  green  answers  answered  as expected
     usable  (?:makes? it )?go(?:es)? away  went away  holds?  held  ran (?:its|to its|to the) \w+  to its end
     to the end  no longer
     (?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)
