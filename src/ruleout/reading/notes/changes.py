@@ -5,6 +5,7 @@ A setting counts for what stands around it: taken off (`without --x`), put back,
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ _KEY = re.compile(r"`(?P<name>[a-z]\w*(?:[._]\w+)+):\s*(?P<level>[^`\s]+)`")
 _ARROW = re.compile(
     r"(?<![\w\-`])`?(?P<name>[a-z]\w*(?:_\w+)+)`?:?\s+`?[\w.\-]+`?\s*(?:->|→|=>|to)\s*`?(?P<level>[\w.\-]+)`?"
 )
+_SET_TO = re.compile(r"`(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`\s+(?:to|->|→)\s+`?(?P<level>[^\s`]*[^\s`.,:;)])")
 _ONWARD = re.compile(r"`?\s*(?:->|→|=>)\s*`?(?P<level>[\w.\-]+)(?=`?(?:\s*$|\s*[:,;()]|\s+(?:->|→|=>|[-–—])\s))")
 _PACKAGE = re.compile(
     rf"(?i)(?<![\w\-/.])(?P<name>{terms.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?"
@@ -195,7 +197,7 @@ def _read_variables(text: str, taken: list[Setting]) -> list[Setting]:
         value = value if code else value.rstrip(".:")
         if value and len(one["name"]) > 1:
             found.append(Setting(one["name"], value, one.start(), end))
-    for one in _ARROW.finditer(text):
+    for one in itertools.chain(_ARROW.finditer(text), _SET_TO.finditer(text)):
         if not any(s.begin < one.end() and one.start() < s.end for s in (*taken, *found)):
             found.append(Setting(one["name"], one["level"], one.start("name"), one.end()))
     for one in _KEY.finditer(text):

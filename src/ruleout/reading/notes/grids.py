@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ruleout.reading.notes.text import Text, cleaned
 
 _RULE = re.compile(r"[\s|:+\-=]+$")
+_BORDER = re.compile(r"\s*\+?[-=]{2,}(?:\+[-=]{2,})+\+?\s*")
 _PIPES = re.compile(r"(?<!\\)\|")
 _GAP = re.compile(r"\t| {2,}")
 _TAGS = re.compile(r"(?i)<(/?)(table|tr|td|th)\b([^>]*)>")
@@ -40,7 +41,7 @@ def grid_at(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[Te
     line = lines[at]
     if "<table" in line.lower():
         return _html(lines, at, end)
-    if "|" in line:
+    if "|" in line or _BORDER.fullmatch(line):
         return _piped(lines, at, end)
     first = (
         at == 0
@@ -79,15 +80,21 @@ def _made(rows: list[Row], at: int) -> tuple[Grid, list[Text]]:
 def _piped(lines: Sequence[str], at: int, end: int) -> tuple[Grid, int, list[Text]] | None:
     stop = at
     rows: list[Row] = []
-    ruled = False
-    while stop < end and "|" in lines[stop]:
+    ruled = bordered = False
+    while stop < end and ("|" in lines[stop] or _BORDER.fullmatch(lines[stop])):
         line = cleaned(lines[stop]).strip()
         if _RULE.fullmatch(line):
+            bordered = bordered or (ruled and line.startswith("+") and len(rows) > 1)
             ruled = True
         else:
             bare = re.sub(r"^\|\|?|\|\|?$", "", line)
             cells = re.split(r"\|\|", bare) if line.startswith("||") else _PIPES.split(bare)
-            rows.append(Row(stop + 1, tuple(c.strip().replace("\\|", "|") for c in cells[:MOST_COLUMNS])))
+            told = tuple(c.strip().replace("\\|", "|") for c in cells[:MOST_COLUMNS])
+            if bordered and not told[0] and not _BORDER.fullmatch(lines[stop - 1]) and len(told) == len(rows[-1].cells):
+                pairs = zip(rows[-1].cells, told, strict=True)
+                rows[-1] = Row(rows[-1].line, tuple(f"{a} {b}".strip() for a, b in pairs))
+            else:
+                rows.append(Row(stop + 1, told))
         stop += 1
     drawn = ruled or lines[at].lstrip().startswith("|")
     if len(rows) < 2 or not drawn or max(len(r.cells) for r in rows) < 2:

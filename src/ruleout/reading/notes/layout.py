@@ -109,11 +109,15 @@ class Layout:
             return heading
         if re.match(r"(?: {4}|\t)\s*\S", raw) and terms.PROGRAM.search(line) and not _ITEM.match(line):
             return self._indented(at, end)
-        if ((item := _ITEM.match(line)) and not (_MINUS.match(line) and not re.search(r"[:→=]", line))) or (
-            item and item["box"] is not None
-        ):
+        if self._lists(line) and (item := _ITEM.match(line)):
             return self._item(item, raw, at, end)
         return self._para(at, end)
+
+    def _lists(self, line: str) -> bool:
+        """Whether a line is an item; one that only has a minus before a flag takes that away."""
+        item = _ITEM.match(line)
+        taken = _MINUS.match(line) and not re.search(r"[:→=]", line)
+        return item is not None and (not taken or item["box"] is not None)
 
     def _heading(self, raw: str, line: str, at: int, end: int) -> int:
         found = _HEADING.match(line)
@@ -271,7 +275,7 @@ class Layout:
                 )
             ):
                 break
-            if stop > at and ((_ITEM.match(line) and not _MINUS.match(line)) or grid_at(self.lines, stop, end)):
+            if stop > at and (self._lists(line) or grid_at(self.lines, stop, end)):
                 break
             body = line.strip()
             timed = _TIME.match(body)

@@ -22,6 +22,9 @@ DEEPEST = 40
 _BEGINS = re.compile(r"`?(?:--?[A-Za-z][\w-]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+=)")
 
 
+_COLUMNS = re.compile(r"\S {3,}\S")
+
+
 _LEADS = re.compile(
     r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use"
     r"|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$"
@@ -69,6 +72,7 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
             or (
                 (_RECORD.match(line.text) and _RECORD.match(before.text))
                 or (_BEGINS.match(line.text) and not _LEADS.search(before.text))
+                or (_COLUMNS.search(line.text) and _COLUMNS.search(before.text))
             )
             or (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL))
             or len(before.text) < FULL

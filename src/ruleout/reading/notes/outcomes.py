@@ -28,6 +28,7 @@ _UNSURE_OF = re.compile(
 _ASIDE = re.compile(
     r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so"
     r" (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
+    r"|(?:all|everything) else (?:(?:is|was|being|stay\w*|remain\w*|kept) )?(?:the )?(?:same|equal|unchanged|identical)"
 )
 _REFERENCE = re.compile(
     r"(?i)^\W*(?:the )?same,?(?: *[`-]|\s{3,})|\bsame (?:\w+ )?(?:as|like)"

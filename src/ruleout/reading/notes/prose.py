@@ -19,7 +19,7 @@ from ruleout.reading.notes.text import Text, shown
 _BASE_PROSE = re.compile(
     r"(?i)\b(?:unchanged|unmodified|as[ -]is|as deployed|as reported|as it (?:is|was)|baseline|original"
     r" (?:command|flags|config\w*)|usual command\w*|without any changes?|nothing changed|no changes|prod"
-    r" args|plain (?:restart|replay|start|run)|as in prod|same arguments|(?:default|stock|shipped)"
+    r" args|plain (?:restart|replay|start|run)|as in prod|same arguments|(?:default|stock|shipped|normal|usual)"
     r" (?:command|args|arguments|settings|flags|config\w*)|as shipped"
     r"|command as given)\b"
 )
@@ -35,6 +35,8 @@ class Prose(Opened):
             self._sentence(sentence, label, held, listed)
 
     def _sentence(self, sentence: Text, label: str, held: bool, listed: bool) -> None:
+        if terms.DETECTS.match(sentence.text):
+            return
         if (
             sentence.text.endswith(":")
             and not listed
@@ -56,7 +58,8 @@ class Prose(Opened):
             if part.found.settings:
                 self._told(part.text, part.found, part.judged, part.each, label, held, listed)
                 continue
-            if _THAT.search(raw) and part.judged and self.suggested and not self.open:
+            if _THAT.search(raw) and part.judged and self.suggested and not (self.open and self.open.held):
+                self.close()
                 self.add(
                     Claim(
                         self.suggested_at or part.text.line(),
@@ -70,19 +73,22 @@ class Prose(Opened):
                 )
                 self.suggested = None
                 continue
+            judged = part.judged
+            if judged and (plain := _BASE_PROSE.search(raw)):
+                judged = judge(raw[: plain.start()] + raw[plain.end() :], self.problem)
             waits = self.open and (self.open.held or self.open.said or not self.open.claim.found.command)
             if (
                 not waits
-                and part.judged
-                and part.judged.kind
+                and judged
+                and judged.kind
                 and (_BASE_PROSE.search(raw) or (listed and is_baseline(raw.split(",")[0], 2)))
                 and not self._limited(raw)
             ):
-                self.add(Claim(part.text.line(), shown(raw), Found(), part.judged, BASELINE, label, prose=not listed))
+                self.add(Claim(part.text.line(), shown(raw), Found(), judged, BASELINE, label, prose=not listed))
                 continue
-            if (
-                part.judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not self._limited(raw)
-            ) or (listed and held and not part.judged and is_baseline(raw)):
+            if (judged is None and _BASE_PROSE.search(raw) and len(raw.split()) < 14 and not self._limited(raw)) or (
+                listed and held and not judged and is_baseline(raw)
+            ):
                 self.begin(Claim(part.text.line(), shown(raw), Found(), None, BASELINE, label, prose=not listed), held)
                 continue
             self.say(raw)
@@ -115,6 +121,8 @@ class Prose(Opened):
             return
         if all(s.name in terms.MINOR_PACKAGES for s in found.settings):
             return
+        if judged is None and not listed and not held and terms.HARDWARE.search(text.text):
+            return  # the surroundings
         packages = [s for s in found.settings if re.fullmatch(terms.PACKAGES, s.name, re.IGNORECASE)]
         if (
             len(packages) == len(found.settings)

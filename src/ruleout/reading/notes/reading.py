@@ -35,6 +35,8 @@ _RECORD = re.compile(
 )
 _EXPORT = re.compile(r"^\W*export\s+(?P<name>[A-Za-z_]\w*)=(?P<level>\S+)\s*$")
 _UNSET = re.compile(r"^\W*unset\s+(?P<name>[A-Za-z_]\w*)\s*$")
+_INSTALL = re.compile(rf"^\W*(?:uv )?pip3? install\b.*?\s[\"']?(?P<name>{terms.PACKAGES})==(?P<level>[\w.+]+)")
+_ANSWERED = re.compile(r"\"POST /\S+ HTTP/[\d.]+\" 200\b")
 _COMMENT = re.compile(r"^\s*(?:#|//)+\s*")
 
 _SURROUNDINGS = re.compile(
@@ -112,7 +114,7 @@ class Reading(Units):
         labelled = (
             _LABEL.match(title.text)
             or node.box == "x"
-            or re.match(r"(?i)\W*(?:run|try|attempt|versuch|exp|test|trial)", title.text)
+            or re.match(r"\W*(?:[A-Z]{1,3}-?\d{1,3}\s|(?i:run|try|attempt|versuch|exp|test|trial))", title.text)
         )
         bare = title.text[labelled.end() :] if isinstance(labelled, re.Match) and labelled.re is _LABEL else title.text
         base = "" if found else BASELINE if labelled and node.kids and bare.strip() and is_baseline(bare) else ""
@@ -187,7 +189,7 @@ class Reading(Units):
             self.close()
         outer, self.open = self.open, None
         loose, self.loose = self.loose, False
-        done = self.unit(node.texts, node.label, bool(node.kids))
+        done = self._parted(node) or self.unit(node.texts, node.label, bool(node.kids))
         if (
             not done
             and node.kids
@@ -205,6 +207,28 @@ class Reading(Units):
             self.read(node.kids)
         self.close()
         self.open, self.loose = outer, loose
+
+    def _parted(self, node: Node) -> bool:
+        """Whether an item is a title of two or more, of which the first sets something and the others tell the end."""
+        kids = node.kids
+        if (
+            len(kids) < 2
+            or any(kid.kind != "item" or kid.kids for kid in kids)
+            or changes_in(node.text.text, self.known)
+        ):
+            return False
+        first, *rest = (kid.text for kid in kids)
+        found = changes_in(first.text, self.known)
+        if not found.settings or is_question(first.text) or is_supposed(first.text):
+            return False
+        if judge(masked(first.text, found.spans), self.problem) or any(changes_in(t.text, self.known) for t in rest):
+            return False
+        claim = Claim(first.line(), shown(first.text), found, None, base_of(first.text), node.label)
+        self.begin(claim, held=True)
+        for text in rest:
+            self.say(text.text)
+        self.close()
+        return True
 
     def _details(self, node: Node) -> None:
         """What is nested in an item that is complete counts where it is complete as well."""
@@ -250,6 +274,9 @@ class Reading(Units):
             return
         if unset := _UNSET.match(raw):
             self.exported.pop(unset["name"], None)
+            return
+        if (installed := _INSTALL.match(raw)) and (self.open or any(c.found.command for c in self.claims)):
+            self.exported[installed["name"].lower()] = installed["level"]
             return
         comment = _COMMENT.match(raw)
         command = command_in(raw)
@@ -328,7 +355,7 @@ class Reading(Units):
                 if self.open and self.open.said:
                     self.close()
                 continue
-            if command_in(raw) or comment or _EXPORT.match(raw) or _UNSET.match(raw):
+            if command_in(raw) or comment or any(p.match(raw) for p in (_EXPORT, _UNSET, _INSTALL)):
                 self.line(Text(raw, ((0, text.line()), *text.marks[1:])))
             elif (
                 self.open
@@ -337,5 +364,7 @@ class Reading(Units):
             ):
                 errors += 1
                 self.say(raw)
+            elif self.open and not self.open.said and not errors and _ANSWERED.search(raw):
+                self.say("answered")
             elif self.open and not self.open.said and re.match(r"\W*(?:=>|->|→|\^)", raw):
                 self.say(raw)

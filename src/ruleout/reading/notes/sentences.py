@@ -30,6 +30,11 @@ _EACH = re.compile(
 _TAIL = re.compile(
     r"(?i),?\s*(?:\b(?:but|so|which|and|as|because)\b )?\b(?:i|we) (?:think|suspect|guess|believe|assume|bet)\b.*$"
 )
+_AS_TOLD = re.compile(
+    r"(?i),? (?:just |exactly )?as (?:the |our |my |your )?\w+ (?:says?|said|predict\w*|told|warn\w*|promis\w*|expected)"
+    r"(?: (?:it|they|us|me|that|would|should|will))*"
+)
+"""What was seen is seen, even if somebody had foretold it."""
 MOST_SENTENCES = 400
 
 
@@ -58,7 +63,7 @@ def is_question(text: str) -> bool:
 
 def is_supposed(text: str) -> bool:
     """Whether a sentence plans, supposes, advises, or tells what others say."""
-    bare = re.sub(r"`[^`]*`|\"[^\"]*\"|\([^)]*\)", " ", text)
+    bare = _AS_TOLD.sub(" ", re.sub(r"`[^`]*`|\"[^\"]*\"|\([^)]*\)", " ", text))
     bare = _TAIL.sub("", bare) if not re.match(r"(?i)\W*i (?:think|suspect|guess|believe|assume|bet)", bare) else bare
     return bool(w.SUPPOSED.search(bare) or w.HEARSAY.search(bare) or w.CONCLUDES.match(text))
 

@@ -130,7 +130,7 @@ class Table:
                 continue
             aside = bool(terms.HEAD_ASIDE.fullmatch(head))
             distinct = {c.strip("` ").lower() for c in cells}
-            if (sets[k] >= 0.4 and not aside and not self._is_setting(head)) or (
+            if (sets[k] >= 0.4 and not aside and (not self._is_setting(head) or re.fullmatch(r"[a-z_]+", head))) or (
                 terms.HEAD_CHANGE.search(head) and sets[k] > 0 and not aside
             ):
                 columns.changes.append(k)
@@ -165,9 +165,12 @@ class Table:
 
     def _is_setting(self, head: str) -> bool:
         bare = head.strip("` ")
-        return not terms.HEAD_ASIDE.fullmatch(bare) and bool(
-            re.fullmatch(
-                r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare
+        return (
+            not terms.HEAD_ASIDE.fullmatch(bare)
+            and bool(
+                re.fullmatch(
+                    r"-{1,2}[A-Za-z][\w.\-]*(?:[ =]\S+)?|[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:=\S+)?|[a-z]+(?:_[a-z0-9]+)+", bare
+                )
             )
         ) or bare in {n.lstrip("-") for n in self.known}
 

@@ -182,7 +182,7 @@ WORKS = any_of(
     all of the [\d,]+ came  ✅  ✓  ✔  ☑  👍  🎉  🟢  :white_check_mark:  :heavy_check_mark:  :tada:  :\+1:  \(/\)  \(y\)
     läuft  geht  lief  funktioniert  ohne fehler  sauber  fehlerfrei  stabil  marche  funciona  bien  green  answers  answered  as expected
     usable  (?:makes? it )?go(?:es)? away  went away  holds?  held  ran (?:its|to its|to the) \w+  to its end
-    to the end  no longer
+    (?<!close )(?<!near )(?<!next )(?<!prior )to the end  no longer
     (?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)
     whole (?:hour|day|night|run|replay|afternoon)  nothing (?:bad|happened|wrong)  runs since  runs (?:fine|ok|well)
     finds the needle  returns? (?:every|normally|fine)  up and running  no fault  quiet  stay(?:s|ed) up
@@ -230,7 +230,7 @@ REFUSED = any_of(
     unsupported  incompatible  reject(?:s|ed)  requires?
     needs (?:sm\w*|cc|compute|an?|at least|page|nvcc|all|gpu|cuda)\b[^.;]*  must be\b  wants
     (?:arg\w*|config\w*|usage|validation|parse|parser|import|build|ninja|nvcc|compile|pydantic|dependency|
-    startup) error
+    startup|init\w*) error
     can'?t (?:resolve|find|load|import|start)(?: it)?  cannot find  (?:gone|removed) in (?:this|that|the)
     that engine is gone  complains?(?: about)?  only supports?  (?:is|are) missing  mismatch  no kernel image
     no start  startet (?:erst gar )?nicht  startet nicht  asks? for  greater than
@@ -264,7 +264,7 @@ UNSURE = any_of(
     (?:say|says|said|tells?|told|learn(?:ed|t)?|shows?|proves?)(?: (?:us|me))? (?:nothing|little)
     nothing (?:learn(?:ed|t)|said|proven)  (?:would|do|did|does|should)(?:n'?t| not) (?:really )?count\b[^.;]*
     not (?:be )?counted  (?:not an? |in)valid (?:test|run|result)  not a (?:valid|fair|real) (?:test|run)  unclear
-    undecided  unresolved  meaningless  proves nothing  doubtful  not conclusive  either way  🤷  no opinion
+    (?:may|might) or (?:may|might) not\b[^.;]*  undecided  unresolved  meaningless  proves nothing  doubtful  not conclusive  either way  🤷  no opinion
     unentschieden  void  useless run  discard(?:ed)?  not usable  not (?:comparable|evaluated|assessed|meaningful)
     tainted  don't trust  worthless  no data
     """
@@ -277,7 +277,8 @@ STOPPED = any_of(
     stopped  reboot\w*  drained  pre-?empted  (?:lost|took) (?:the|my) (?:node|box|connection|server)
     ssh (?:dropped|died)  killed (?:it|by me|after)  still (?:going|running)  needed (?:for something|elsewhere|by)
     (?:ran )?out of time  no time left  cut short  node (?:was )?(?:taken|gone|lost|down)  switched off at
-    had to (?:stop|leave|go)  \(\?\)  did(?:n'?t| not) finish  unfinished  never finished  abgebrochen  evicted
+    had to (?:stop|leave|go)  \(\?\)  (?:did|had|has)(?:n'?t| not) finish(?:ed)?  unfinished
+    cut (?:it|this|that) (?:off|short)  never finished  abgebrochen  evicted
     maintenance  power (?:cut|went|outage|failure)
     (?:have|has|need|needs) (?:to (?:be )?(?:redone?|repeated?|rerun)|a (?:rerun|second run))  reclaimed  wall ?time
     time limit  network (?:glitch|drop\w*|outage)  (?:spot|instance) (?:was )?(?:gone|lost|taken|terminated)
@@ -323,7 +324,8 @@ SUPPOSED = any_of(
     (?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)
     is (?:said|known|supposed|required|recommended|needed)(?: to| for| or|$)
     or (?:else )?it (?:fails|crashes|breaks|hangs)  supposed to  the hint  we use  (?:costs?|halves) us
-    if (?:you|we|someone|somebody|anybody|nothing|that)  may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)
+    if (?:you|we|someone|somebody|anybody|nothing|that)  (?<!may or )may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)
+    (?:i|we) (?:considered|thought (?:of|about))  did(?:n'?t| not) spend (?:a|the) run  ^\W*follow[- ]?ups?:
     what i(?:'d| would)  seem(?:s|ed) to (?:work|help)  remains to  on the list  still (?:open|to do)
     """
 )
