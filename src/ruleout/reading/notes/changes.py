@@ -32,6 +32,7 @@ _PACKAGE = re.compile(
 )
 _BUILD = re.compile(r"(?<![\w\-/.])(?P<level>b\d{4})(?![\w\-])")
 _COMMIT = re.compile(r"^\W*(?P<level>(?=\w*\d)[0-9a-f]{7,12})(?=\W)")
+_BRACKETS = re.compile(r"\([^()]*,[^()]*\)")
 _SWITCH = re.compile(
     rf"(?i)(?<![\w\-])(?:(?P<a>{terms.FEATURES})\s+(?:is |was |were |switched |turned |all )*(?P<x>off|on"
     rf"|disabled|enabled)\b"
@@ -80,6 +81,10 @@ class Found:
 
 def _blank(text: str, pattern: re.Pattern[str]) -> str:
     return pattern.sub(lambda m: " " * len(m[0]), text)
+
+
+def _without_machines(brackets: re.Match[str]) -> str:
+    return " " * len(brackets[0]) if terms.HARDWARE.search(brackets[0]) else brackets[0]
 
 
 def _braces(text: str, begin: int) -> int:
@@ -262,7 +267,7 @@ def changes_in(text: str, known: Mapping[str, str] | None = None) -> Found:
     masked = _CLIENT.sub(lambda m: " " * len(m[0]) if terms.OTHER_PROGRAM.match(m["inside"]) else m[0], masked)
     read = _read_flags(masked, known)
     read += _read_variables(masked, read)
-    read += _read_packages(masked, read)
+    read += _read_packages(_BRACKETS.sub(_without_machines, masked), read)
     read.sort(key=lambda s: s.begin)
     spans = tuple((s.begin, s.end) for s in read)
     kept, compared = _weighed(masked, read)

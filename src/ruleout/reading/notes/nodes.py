@@ -27,7 +27,7 @@ _COLUMNS = re.compile(r"\S {3,}\S")
 
 _LEADS = re.compile(
     r"(?i)(?:\b(?:with|and|or|of|on|to|the|a|add\w*|set\w*|without|nor|neither|also|by|from|at|plus|use"
-    r"|using|for|than|i ran|ran|tried|had|was|put|took|by setting)|[,(=+/])\s*$"
+    r"|using|for|than|i ran|ran|tried|had|was|put|took|by setting|args|arguments|flags)|[,(=+/])\s*$"
 )
 
 
@@ -74,7 +74,11 @@ def wrapped(lines: Sequence[Text]) -> list[Text]:
                 or (_BEGINS.match(line.text) and not _LEADS.search(before.text))
                 or (_COLUMNS.search(line.text) and _COLUMNS.search(before.text))
             )
-            or (room and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL))
+            or (
+                room
+                and not _LEADS.search(before.text)
+                and not (before.text[-1:].isalnum() and first[:1].islower() and len(before.text) > FULL)
+            )
             or len(before.text) < FULL
         ):
             groups.append([line])

@@ -13,6 +13,7 @@ from typing import Literal
 from ruleout.model.vocabulary import OutcomeKind
 from ruleout.reading.notes import terms
 from ruleout.reading.notes import words as w
+from ruleout.reading.notes.signs import denied, signs_of, symptoms
 
 REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
     OutcomeKind.REPRODUCED,
@@ -21,15 +22,6 @@ REPRODUCED, CLEAN, OTHER, UNRESOLVED = (
     OutcomeKind.UNRESOLVED,
 )
 _EITHER = (REPRODUCED, CLEAN)
-_UNSURE_OF = re.compile(
-    r"(?i)(?:no idea|can'?t (?:say|tell)|cannot (?:say|tell)|know nothing|nothing)(?: anything)? (?:about"
-    r"|of|on|whether)[^.;]*"
-)
-_ASIDE = re.compile(
-    r"(?i)\b(?:as|so|which|because|since|but) (?:it|that|this) (?:is|was)(?:n't| not) (?:the )?\w+$|so"
-    r" (?:it'?s )?not (?!an? |valid|counted|usable|sure)[^.;]*"
-    r"|(?:all|everything) else (?:(?:is|was|being|stay\w*|remain\w*|kept) )?(?:the )?(?:same|equal|unchanged|identical)"
-)
 _REFERENCE = re.compile(
     r"(?i)^\W*(?:the )?same,?(?: *[`-]|\s{3,})|\bsame (?:\w+ )?(?:as|like)"
     r" (?:(?:in )?(?:run|try|attempt|test|exp\w*|step|no\.?) ?)?#?(?:\d+\b"
@@ -135,39 +127,6 @@ class Judged:
         return tuple((kind, n) for kind, n in runs if n > 0)
 
 
-def denied(text: str, begin: int, end: int) -> bool:
-    """Whether a word of failure is denied: `no crash`, `crash gone`."""
-    before = re.split(r"[.;!?:](?:\s|$)|,\s(?=\w+ (?:is|was|it)\b)|\bbut\b", text[max(0, begin - 70) : begin])[-1]
-    if w.NEGATED.search(before):
-        return True
-    after = text[end : end + 40]
-    if found := w.GONE.search(after):
-        between = after[: found.start()]
-        return not re.search(r"[.;:!?]|\bnot\b|n't|,| but ", between) and len(between.split()) <= 3
-    return re.match(r"\s*[:=]\s*(?:0\b|(?:no|none)\s*(?:$|[.,;|]))|\s*\(?0 (?:of|/)", after) is not None
-
-
-def symptoms(text: str) -> list[tuple[str, bool, int]]:
-    """The failures that a text names, each with whether it denies it, and where."""
-    found = []
-    for kind, pattern in w.SYMPTOMS.items():
-        for one in pattern.finditer(text):
-            if not w.INSTEAD.search(text[: one.start()]):
-                found.append((kind, denied(text, one.start(), one.end()), one.start()))
-    return found
-
-
-def _open(pattern: re.Pattern[str], text: str) -> tuple[list[int], list[int]]:
-    """Where words stand that are meant, and where ones that are denied."""
-    meant: list[int] = []
-    not_meant: list[int] = []
-    for one in pattern.finditer(text):
-        if w.INSTEAD.search(text[: one.start()]):
-            continue
-        (not_meant if denied(text, one.start(), one.end()) else meant).append(one.start())
-    return meant, not_meant
-
-
 def masked(text: str, spans: tuple[tuple[int, int], ...]) -> str:
     """The text without what names settings."""
     for begin, end in spans:
@@ -214,20 +173,12 @@ def _weak(text: str) -> bool:
 
 
 def _kind(text: str, problem: Problem) -> OutcomeKind | Literal["not run"] | None:
-    said = _UNSURE_OF.sub(" no idea ", _ASIDE.sub(" ", text))
-    named = symptoms(said)
-    seen = {kind for kind, no, _ in named if not no}
-    unseen = {kind for kind, no, _ in named if no}
-    crash, no_crash = _open(w.CRASH, said)
-    works, works_not = _open(w.WORKS, said)
-    fails, fails_not = _open(w.FAILS, said)
-    exceptions = [m[0] for m in w.EXCEPTION.finditer(said) if not denied(said, m.start(), m.end())]
-    starting = w.STARTING.search(said)
-    refused = w.REFUSED.search(said)
-    same = w.SAME.search(said)
-    otherwise = w.OTHERWISE.search(said) and not re.search(r"(?i)no (?:other|different)", said)
-    unsure = w.UNSURE.search(said)
-    stopped = w.STOPPED.search(said)
+    signs = signs_of(text)
+    said, seen, unseen = signs.said, signs.seen, set(signs.unseen)
+    crash, no_crash, works, works_not = signs.crash, signs.no_crash, signs.works, signs.works_not
+    fails, fails_not, exceptions, same = signs.fails, signs.fails_not, signs.exceptions, signs.same
+    starting, refused, otherwise = signs.starting, signs.refused, signs.otherwise
+    unsure, stopped = signs.unsure, signs.stopped
     known = bool(problem.kinds)
     hit = {kind for kind in seen if problem.has(kind)} if known else seen - {"memory", "undefined symbol"}
     foreign = seen - hit
@@ -243,13 +194,9 @@ def _kind(text: str, problem: Problem) -> OutcomeKind | Literal["not run"] | Non
                 unseen.add(name)
     if known and starting and not problem.starting and not same and (hit or crash or exceptions) and not works:
         return OTHER
-    if (
-        w.NOT_RUN.search(said)
-        and not (hit or foreign or works or refused or exceptions)
-        and not (same and "same" in same[0].lower())
-    ):
+    if signs.not_run and not (hit or foreign or works or refused or exceptions) and "same" not in same.lower():
         return "not run"
-    if w.NOT_RUN.search(said) and re.match(
+    if signs.not_run and re.match(
         r"(?i)\W*(?:not (?:yet )?(?:tried|run|tested|done)|todo|planned|queued|pending)", said
     ):
         return "not run"

@@ -13,7 +13,7 @@ from ruleout.reading.notes.commands import Command
 from ruleout.reading.notes.opened import MOST_SAID, Opened
 from ruleout.reading.notes.outcomes import Judged, judge
 from ruleout.reading.notes.relations import base_of, is_baseline
-from ruleout.reading.notes.sentences import is_question, is_supposed, parts_of, sentences
+from ruleout.reading.notes.sentences import defines, is_question, is_supposed, parts_of, sentences
 from ruleout.reading.notes.text import Text, shown
 
 _BASE_PROSE = re.compile(
@@ -23,7 +23,7 @@ _BASE_PROSE = re.compile(
     r" (?:command|args|arguments|settings|flags|config\w*)|as shipped"
     r"|command as given)\b"
 )
-_THAT = re.compile(r"(?i)\b(?:with|tried|did|ran|used|done) (?:that|this|it)\b(?! (?:one )?(?:is|was|would))")
+THAT = re.compile(r"(?i)\b(?:with|tried|did|ran|used|done) (?:that|this|it)\b(?! (?:one )?(?:is|was|would))")
 
 
 class Prose(Opened):
@@ -35,7 +35,7 @@ class Prose(Opened):
             self._sentence(sentence, label, held, listed)
 
     def _sentence(self, sentence: Text, label: str, held: bool, listed: bool) -> None:
-        if terms.DETECTS.match(sentence.text):
+        if terms.DETECTS.match(sentence.text) or defines(sentence.text):
             return
         if (
             sentence.text.endswith(":")
@@ -58,7 +58,7 @@ class Prose(Opened):
             if part.found.settings:
                 self._told(part.text, part.found, part.judged, part.each, label, held, listed)
                 continue
-            if _THAT.search(raw) and part.judged and self.suggested and not (self.open and self.open.held):
+            if THAT.search(raw) and part.judged and self.suggested and not (self.open and self.open.held):
                 self.close()
                 self.add(
                     Claim(
@@ -121,7 +121,8 @@ class Prose(Opened):
             return
         if all(s.name in terms.MINOR_PACKAGES for s in found.settings):
             return
-        if judged is None and not listed and not held and terms.HARDWARE.search(text.text):
+        begun = self.claims or self.open
+        if judged is None and not begun and not listed and not held and terms.HARDWARE.search(text.text):
             return  # the surroundings
         packages = [s for s in found.settings if re.fullmatch(terms.PACKAGES, s.name, re.IGNORECASE)]
         if (

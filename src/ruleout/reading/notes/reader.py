@@ -14,15 +14,19 @@ from ruleout.reading.notes.claims import BASELINE, PREVIOUS, REPEAT, Claim
 from ruleout.reading.notes.commands import ABSENT, PRESENT, Command, command_in, flags_of
 from ruleout.reading.notes.layout import Layout
 from ruleout.reading.notes.nodes import Node
-from ruleout.reading.notes.outcomes import Problem, judge, symptoms
+from ruleout.reading.notes.outcomes import Problem, judge
 from ruleout.reading.notes.own import own_findings
 from ruleout.reading.notes.reading import Reading
-from ruleout.reading.notes.text import cleaned, lines_of
+from ruleout.reading.notes.signs import symptoms
+from ruleout.reading.notes.text import cleaned, lines_of, shown
 
 _PROBLEM = re.compile(r"(?i)^\W*(?P<key>[A-Za-z][\w ]{0,24}?)\**\s*[:=]\**\s+(?P<value>\S.*)$")
 _AS_IN = re.compile(r"\((--?[A-Za-z][^)]*)\)")
+_ATTEMPT = re.compile(r"(?i)[\s\-*_#|]*(?:results?|outcome|verdict|changed?|tried|ran|did|set|saw|got)[*_]*\s*:")
 MOST_HEAD = 40
 MOST_APART = 4
+MOST_REMEDIES = 5
+"""As often a diary names causes and fixes; a text that does so more often is a catalogue of failures."""
 
 
 def read_notes(data: bytes, source: str = "") -> Notes:
@@ -31,6 +35,8 @@ def read_notes(data: bytes, source: str = "") -> Notes:
     own = own_findings(lines, source)
     if own is not None:
         return own
+    if _is_catalogue(lines):
+        return Notes(source, "", 0, "", (), (Unused(1, shown(lines[0]), "describes failures, and no attempts"),))
     tree = Layout(lines).tree()
     command, at = _command(tree)
     known = _known(command, lines)
@@ -55,6 +61,13 @@ def read_notes(data: bytes, source: str = "") -> Notes:
     return Notes(
         source, str(command or ""), at, said, tuple(trials), tuple(sorted(left.values(), key=lambda u: u.line))
     )
+
+
+def _is_catalogue(lines: list[str]) -> bool:
+    """Whether a text describes many failures, each with its signs and its remedy, and so tells what nobody has done."""
+    keys = Counter(found["key"].lower() for line in lines if (found := terms.REMEDY.match(line)))
+    tried = sum(bool(_ATTEMPT.match(line)) for line in lines)
+    return sum(n >= MOST_REMEDIES for n in keys.values()) > 1 and tried * 3 < keys.total()
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -111,7 +124,7 @@ def _problem(tree: Node, lines: list[str], first: Reading) -> Problem:
     plain = next((c for c in first.claims if c.found.command), None)
     begins = min(
         (c.line for c in first.claims if c is not plain and (_sets(c) or c.base or c.found.command)),
-        default=len(lines) + 1,
+        default=min((c.line for c in first.claims if c is not plain and c.found.settings), default=len(lines) + 1),
     )
     texts: list[str] = []
     for node in _walk(tree):

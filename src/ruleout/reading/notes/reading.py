@@ -20,6 +20,7 @@ from ruleout.reading.notes.nodes import Node
 from ruleout.reading.notes.outcomes import judge, masked
 from ruleout.reading.notes.relations import base_of, is_baseline
 from ruleout.reading.notes.sentences import is_question, is_supposed, parts_of, sentences
+from ruleout.reading.notes.signs import symptoms
 from ruleout.reading.notes.tables import Table
 from ruleout.reading.notes.text import Text, shown
 from ruleout.reading.notes.units import Units
@@ -334,6 +335,16 @@ class Reading(Units):
         if not is_supposed(text.text) and self._split(text):
             self.unit([text])
 
+    def _answered(self, texts: Sequence[Text]) -> bool:
+        """Whether a server's log shows an answer and nothing after it; where notes are about crashes only."""
+        kinds = self.problem.kinds
+        return (
+            bool(kinds)
+            and kinds <= w.CRASHES | {"crash"}
+            and _ANSWERED.search(texts[0].text) is not None
+            and not any(w.EXCEPTION.search(t.text) or w.CRASH.search(t.text) or symptoms(t.text) for t in texts)
+        )
+
     def code(self, node: Node) -> None:
         """Code: commands with comments, and what a program printed, of which only errors say something."""
         errors = 0
@@ -364,7 +375,7 @@ class Reading(Units):
             ):
                 errors += 1
                 self.say(raw)
-            elif self.open and not self.open.said and not errors and _ANSWERED.search(raw):
+            elif self.open and not self.open.said and self._answered(node.texts[n:]):
                 self.say("answered")
             elif self.open and not self.open.said and re.match(r"\W*(?:=>|->|→|\^)", raw):
                 self.say(raw)

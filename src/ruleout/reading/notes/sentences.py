@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ruleout.reading.notes import terms
 from ruleout.reading.notes import words as w
 from ruleout.reading.notes.changes import Found, Setting, changes_in
 from ruleout.reading.notes.outcomes import Judged, Problem, judge, masked
@@ -31,8 +32,8 @@ _TAIL = re.compile(
     r"(?i),?\s*(?:\b(?:but|so|which|and|as|because)\b )?\b(?:i|we) (?:think|suspect|guess|believe|assume|bet)\b.*$"
 )
 _AS_TOLD = re.compile(
-    r"(?i),? (?:just |exactly )?as (?:the |our |my |your )?\w+ (?:says?|said|predict\w*|told|warn\w*|promis\w*|expected)"
-    r"(?: (?:it|they|us|me|that|would|should|will))*"
+    r"(?i),? (?:just |exactly )?as (?:the |our |my |your )?\w+"
+    r" (?:says?|said|predict\w*|told|warn\w*|promis\w*|expected)(?: (?:it|they|us|me|that|would|should|will))*"
 )
 """What was seen is seen, even if somebody had foretold it."""
 MOST_SENTENCES = 400
@@ -54,6 +55,12 @@ def sentences(text: Text) -> list[Text]:
     cuts = [0, *(m.end() for m in _END.finditer(shielded)), len(text.text)][: MOST_SENTENCES + 1]
     parts = [text.cut(a, b) for a, b in itertools.pairwise(cuts)]
     return [part for part in parts if part.text]
+
+
+def defines(text: str) -> bool:
+    """Whether a sentence says what a word stands for in these notes."""
+    found = terms.DEFINES.match(text)
+    return found is not None and found["word"] is not None
 
 
 def is_question(text: str) -> bool:

@@ -283,12 +283,12 @@ class Table:
         )
 
     def _spans(self) -> frozenset[int]:
-        """Columns of levels whose empty cells stand for the one above: what is as before is told anew after a change."""
+        """Columns of levels whose empty cells stand for the one above: a level comes back after another by its name."""
         for k in reversed(self.columns.levels):
             cells = [c.strip("*_` ") for c in _column(self.grid, k)]
             told = [c for c in cells if c]
             if cells[0] and "" in cells and any(c != told[0] for c in told) and told[0] in told[2:]:
-                return frozenset(j for j in self.columns.levels if j <= k and cells[0])
+                return frozenset(j for j in self.columns.levels if j <= k)
         return frozenset()
 
     def _filled(self, rows: Sequence[Row]) -> list[Row]:

@@ -69,7 +69,8 @@ UNITS = r"(?:%|percent|min\w*|h|hours?|hrs?|times|t/s|tok/s|days?)(?!\w)"
 REMOVAL = re.compile(
     r"(?i)(?:\b(?:without|w/o|no|drop(?:ped|ping|s)?|remov(?:e|ed|ing|es)|(?:took|take|taking|leave|left"
     r"|leaving) (?:out|off|away)|minus|delet\w+|omit\w*|unset|ohne|less|lost|disabled?|not set|sans|sin)"
-    r"|(?:^|\(\s?|\s(?![-\u2013] ))[-\u2013\u2212])(?: (?:the|our|any|both|just|only|flag|flags|option|env|var|setting))*[ :]*[`'\"(]*$"
+    r"|(?:^|\(\s?|\s(?![-\u2013] ))[-\u2013\u2212])"
+    r"(?: (?:the|our|any|both|just|only|flag|flags|option|env|var|setting))*[ :]*[`'\"(]*$"
 )
 REMOVED = re.compile(
     r"(?i)^[`'\")*-]*\s*(?:=\s*)?(?:options? |flags? |settings? )?(?:(?:was |were |is |flag )?(?:removed"
@@ -143,8 +144,15 @@ KEY_PROBLEM = any_of(
     """
 )
 
-DETECTS = re.compile(r"(?i)\W*(?:check|detector|probe|repro(?:ducer)?|load|workload)\s*[:=] ")
+DETECTS = re.compile(r"(?i)\W*(?:check|detector|probe)\s*[:=] ")
 """How the failure is looked for, which is no trial."""
+
+REMEDY = re.compile(
+    r"(?i)[\s\-*_#]*(?P<key>(?:refuted|confirmed|holds|applies|true|only|seen) (?:if|when|where)|mends it"
+    r"|remed(?:y|ies)|fix(?:es)?|solutions?|says|looks for|means|meaning|causes?|caused by|symptoms?|workarounds?"
+    r"|resolution)[*_]*\s*:"
+)
+"""What an entry says of a failure in general: its cause, its signs, its remedy."""
 
 HARDWARE = re.compile(
     r"(?<![\w\-])(?:(?:\d+ ?[x×] ?|RTX ?|NVIDIA ?)?(?:[ABHLTV]\d{1,3}0[0SG]?|L4|T4|A10G?|GH?B?[23]00|MI\d{3}X?"
@@ -160,7 +168,8 @@ WEAKLY_SAME = re.compile(
 DEFINES = re.compile(
     r"(?i)(?:\b(?P<what>symptom|error|failure|problem|bug|fault|cmd|command|base(?:line)?"
     r"|config)\s+(?-i:(?P<name>[A-Z][A-Z0-9]{0,7}))\s*(?:=|:|is\b)"
-    r"|[\"'`](?P<word>[^\"'`]{2,20})[\"'`]\s*(?:below |here |above )?(?:always )?(?:=|means|is when)\s*(?P<means>[^;,]{3,80}))"
+    r"|[\"'`](?P<word>[^\"'`]{2,20})[\"'`]\s*(?:below |here |above )?(?:always )?"
+    r"(?:=|means|is when)\s*(?P<means>[^;,]{3,80}))"
 )
 """What a note calls its problem and its command: `symptom S = …`, `"soup" means …`."""
 SCALE = re.compile(

@@ -13,9 +13,9 @@ from ruleout.reading.notes.changes import Found, changes_in
 from ruleout.reading.notes.claims import BASELINE, PREVIOUS, REPEAT, Claim
 from ruleout.reading.notes.commands import command_in
 from ruleout.reading.notes.outcomes import judge, masked
-from ruleout.reading.notes.prose import Prose
+from ruleout.reading.notes.prose import THAT, Prose
 from ruleout.reading.notes.relations import base_of, is_baseline, refers_by_kind
-from ruleout.reading.notes.sentences import is_question, parts_of, sentences
+from ruleout.reading.notes.sentences import defines, is_question, is_supposed, parts_of, sentences
 from ruleout.reading.notes.text import Text, shown
 
 _SEPARATOR = re.compile(
@@ -112,7 +112,7 @@ class Units(Prose):
             self._suggest(text)
             return False
         split = self._split(text)
-        if split is not None:
+        if split is not None and not (is_supposed(split[0].text) and THAT.search(split[1].text)):
             left, right = split
             if self._unmeant(left, right):
                 return True
@@ -160,7 +160,7 @@ class Units(Prose):
             if any(begin <= mark.start() and mark.end() < end for begin, end in spans):
                 continue
             left, right = text.cut(0, mark.start()), text.cut(mark.end(), len(text.text))
-            if not right.text:
+            if not right.text or defines(right.text):
                 continue
             found = changes_in(left.text, self.known)
             if any(

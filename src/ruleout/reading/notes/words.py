@@ -14,13 +14,14 @@ def any_of(table: str) -> re.Pattern[str]:
 
     A line that ends in `|` goes on in the next.
     """
-    parts = (
-        (r"(?<![\w-])" if re.match(r"[\w(\[]", p) else "")
-        + f"(?:{p})"
-        + (r"(?!\w)" if re.search(r"[\w)\]?]$", p) else "")
-        for p in re.split(r"\s{2,}", re.sub(r"\|\n\s*", "|", table.strip()))
-    )
-    return re.compile("|".join(parts), re.IGNORECASE)
+    begins: list[str] = []
+    others: list[str] = []
+    for part in re.split(r"\s{2,}", re.sub(r"\|\n\s*", "|", table.strip())):
+        ends = r"(?!\w)" if re.search(r"[\w)\]?]$", part) else ""
+        (begins if re.match(r"[\w(\[]", part) else others).append(f"(?:{part}){ends}")
+    # One look back for all of them: most places of a text are inside of a word.
+    parts = [rf"(?<![\w-])(?:{'|'.join(begins)})"] if begins else []
+    return re.compile("|".join(parts + others), re.IGNORECASE)
 
 
 def words_of(table: str) -> frozenset[str]:
@@ -125,7 +126,8 @@ CRASHES = frozenset(
 CRASH = any_of(
     r"""
     crash(?:es|ed|ing|t)?  die[sd]  (?:will|to|does|did|always|still|workers?|pods?|ranks?|it|they|may|can) die
-    die(?= (?:on|at|after|when|with|in|within)\b)  dying  dead  aborts  core dumped  exit(?:s|ed)(?: at| in| with)?
+    die(?= (?:on|at|after|when|with|in|within)\b)  dying  dead  aborts  core dumped
+    exit(?:s|ed)(?! (?:with )?(?:code )?0\b)(?: at| in| with)?
     kill(?:s|ed) (?:itself|by signal)  falls? over  fell over  blew up  blows up  boom  :boom:  💥  ☠  💀  kaputt
     abst\w*rz\w*  abgest\w*rzt  went down(?! to)  throws  gpu reset  goes down(?! to)  signal \d+  signal (?:9|11)
     process aborted  crashed again  panics?  plante
@@ -172,7 +174,8 @@ WORKS = any_of(
     without (?:incident|a hitch)  uneventful  eliminate[sd]
     ok  okay  fine  good  great  works?  worked  working  pass(?:es|ed|ing)?  clean(?:ly)?
     succe(?:ss|eds|eded|ssful\w*)  healthy  stable  surviv(?:e|es|ed)  lives  alive  correct(?:ly)?  right
-    normal(?:ly)?  readable  finite  sane  coherent  fix(?:es|ed)(?: (?:it|this|the \w+))?  solve[sd]?(?: it)?
+    normal(?:ly)?(?! (?:args|arguments|flags|command|settings|config\w*|load|traffic))
+    readable  finite  sane  coherent  fix(?:es|ed)(?: (?:it|this|the \w+))?  solve[sd]?(?: it)?
     cure[sd]?  help(?:s|ed)  (?:go|goes|went|got|gets|comes|came|ran|runs|run|is) through  finish(?:es|ed)
     complete[sd]?  completes  serve[sd]  serving  boots  comes up(?: and \w+)?  starts(?:,| and)  all good
     no (?:more )?(?:issues?|problems?|trouble|complaints?|failures?|errors?|faults?)  healthy  perfect
@@ -180,7 +183,8 @@ WORKS = any_of(
     without (?:problems|issues|errors)
     all (?:\d[\d.,k]* )?(?:done|right|answered|passed|prompts|good|correct|came back|requests)
     all of the [\d,]+ came  ✅  ✓  ✔  ☑  👍  🎉  🟢  :white_check_mark:  :heavy_check_mark:  :tada:  :\+1:  \(/\)  \(y\)
-    läuft  geht  lief  funktioniert  ohne fehler  sauber  fehlerfrei  stabil  marche  funciona  bien  green  answers  answered  as expected
+    läuft  geht  lief  funktioniert  ohne fehler  marche  funciona  bien  green  answers  answered  as expected
+    sauber  fehlerfrei  stabil  (?:rc|exit(?:s|ed)?(?: with)?(?: code)?)[ =]0(?![\d.])
     usable  (?:makes? it )?go(?:es)? away  went away  holds?  held  ran (?:its|to its|to the) \w+  to its end
     (?<!close )(?<!near )(?<!next )(?<!prior )to the end  no longer
     (?:ran|runs|run|up|soak\w*|lasted) (?:for )?(?:the )?(?:whole|full|entire|over ?night|all night|\d+ ?h\b)
@@ -264,7 +268,8 @@ UNSURE = any_of(
     (?:say|says|said|tells?|told|learn(?:ed|t)?|shows?|proves?)(?: (?:us|me))? (?:nothing|little)
     nothing (?:learn(?:ed|t)|said|proven)  (?:would|do|did|does|should)(?:n'?t| not) (?:really )?count\b[^.;]*
     not (?:be )?counted  (?:not an? |in)valid (?:test|run|result)  not a (?:valid|fair|real) (?:test|run)  unclear
-    (?:may|might) or (?:may|might) not\b[^.;]*  undecided  unresolved  meaningless  proves nothing  doubtful  not conclusive  either way  🤷  no opinion
+    (?:may|might) or (?:may|might) not\b[^.;]*
+    undecided  unresolved  meaningless  proves nothing  doubtful  not conclusive  either way  🤷  no opinion
     unentschieden  void  useless run  discard(?:ed)?  not usable  not (?:comparable|evaluated|assessed|meaningful)
     tainted  don't trust  worthless  no data
     """
@@ -273,6 +278,7 @@ STOPPED = any_of(
     r"""
     ctrl-?c(?:'?d)?  \^C  pulled the plug  timeboxed  (?:i|we) (?:stopped|killed|cancelled|canceled|interrupted) it
     had a meeting
+    ^\W*running\W*$
     abort(?:ed|ing)?(?: by \w+)?  gave up  give up  cancel+ed  interrupted  stopped (?:it|early|before|at|after|by)
     stopped  reboot\w*  drained  pre-?empted  (?:lost|took) (?:the|my) (?:node|box|connection|server)
     ssh (?:dropped|died)  killed (?:it|by me|after)  still (?:going|running)  needed (?:for something|elsewhere|by)
@@ -295,7 +301,7 @@ NOT_RUN = any_of(
     to be (?:done|tested|run)  waiting (?:for|on)  waits for  still building  no time(?: yet)?  not yet
     never finished downloading
     (?:have|has|had|did)(?:n'?t| not) (?:\w+ ){0,2}(?:tried|tested|run|done|had|got|try|test|checked|get to|been)
-    never (?:tried|tested|ran|got round|got to testing)  ⏳  do(?: it)? after  does it on \w+  noch offen
+    never (?:tried|tested|ran|began|got round|got to testing)  ⏳  do(?: it)? after  does it on \w+  noch offen
     nobody (?:has )?tried  ungetestet  not my turn  in progress  on my list
     ^\W*(?:next|open|offen|later|scheduled|to try)\W*$
     """
@@ -324,7 +330,8 @@ SUPPOSED = any_of(
     (?:have|has|had)(?:n'?t| not) (?:yet )?(?:tried|tested|run|had|been|looked|done|managed)
     is (?:said|known|supposed|required|recommended|needed)(?: to| for| or|$)
     or (?:else )?it (?:fails|crashes|breaks|hangs)  supposed to  the hint  we use  (?:costs?|halves) us
-    if (?:you|we|someone|somebody|anybody|nothing|that)  (?<!may or )may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)
+    if (?:you|we|someone|somebody|anybody|nothing|that)
+    (?<!may or )may (?:\w+ )?(?:work|help|be|fix|show|play|have|matter)
     (?:i|we) (?:considered|thought (?:of|about))  did(?:n'?t| not) spend (?:a|the) run  ^\W*follow[- ]?ups?:
     what i(?:'d| would)  seem(?:s|ed) to (?:work|help)  remains to  on the list  still (?:open|to do)
     """
