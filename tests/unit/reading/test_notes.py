@@ -461,6 +461,218 @@ def test_every_line_is_counted_where_it_stands_in_the_file() -> None:
     assert [t.line for t in read(text).trials] == [3, 6]
 
 
+def test_points_that_ended_in_different_ways_did_not_all_end_as_their_title_says() -> None:
+    text = "# Hang\n\n- `--a-a`: hang\n- `--b-b`: ok\n"
+    assert told(text) == [({"--a-a": "present"}, "reproduced", 1), ({"--b-b": "present"}, "clean", 1)]
+    grouped = "## Still hangs\n\n- `--a-a`\n- `--b-b`, ok at first\n"
+    assert {outcome for _, outcome, _ in told(grouped)} == {"reproduced"}
+
+
+MEASURED = """\
+try\tdelta\twall_s\texit\tverdict
+a\t(none)\t300\t139\tREPRO
+b\t--a-a 2\t900\t0\tCLEAN
+c\t--b-b\t900\t0\tCLEAN
+"""
+MERGED = """
+| driver | torch | extra | result |
+|---|---|---|---|
+| 550.1 | 2.7 | - | crash |
+|       |     | `--a-a` | crash |
+|       | 2.8 | - | ok |
+| 560.2 | 2.7 | - | crash |
+|       |     | `--a-a` | ok |
+"""
+DITTO = """
+| # | flags | env | outcome |
+|---|---|---|---|
+| 1 | none | none | crash |
+| 2 | `--a-a` | | " |
+| 3 | | `X_Y=1` | " |
+| 4 | `--b-b` | | ok |
+"""
+RULED = """\
++----+--------------+---------------+
+| Nr | Set          | After an hour |
++====+==============+===============+
+| 0  | as deployed  | timeout       |
++----+--------------+---------------+
+| 1  | ``A_A=1``    | timeout       |
+|    | ``B_B=2``    |               |
++----+--------------+---------------+
+| 2  | ``C_C=3``    | healthy       |
++----+--------------+---------------+
+"""
+SELECTED = """\
+db=> select id, args_added, verdict from runs;
+ id |  args_added   |   verdict
+----+---------------+--------------
+  1 |               | FAIL segfault
+  2 | --a-a 1       | PASS
+  3 | --b-b         | RUNNING
+(3 rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (MEASURED, [({}, "reproduced"), ({"--a-a": "2"}, "clean"), ({"--b-b": "present"}, "clean")]),
+        (
+            MERGED,
+            [
+                ({}, "reproduced"),
+                ({"--a-a": "present"}, "reproduced"),
+                ({"torch": "2.8"}, "clean"),
+                ({"driver": "560.2"}, "reproduced"),
+                ({"driver": "560.2", "--a-a": "present"}, "clean"),
+            ],
+        ),
+        (
+            DITTO,
+            [
+                ({}, "reproduced"),
+                ({"--a-a": "present"}, "reproduced"),
+                ({"X_Y": "1"}, "reproduced"),
+                ({"--b-b": "present"}, "clean"),
+            ],
+        ),
+        (RULED, [({}, "reproduced"), ({"A_A": "1", "B_B": "2"}, "reproduced"), ({"C_C": "3"}, "clean")]),
+        (SELECTED, [({}, "reproduced"), ({"--a-a": "1"}, "clean"), ({"--b-b": "present"}, "unresolved")]),
+    ],
+    ids=["measured", "merged", "ditto", "ruled", "selected"],
+)
+def test_a_table_may_measure_merge_repeat_and_be_ruled(text: str, wanted: list[tuple[dict[str, str], str]]) -> None:
+    assert [(changes, outcome) for changes, outcome, _ in told(text)] == wanted
+
+
+def test_an_empty_cell_is_the_level_of_the_baseline_where_nothing_was_merged() -> None:
+    text = "run,attn,kv,result\n1,fa3,auto,crash\n2,triton,,ok\n3,,fp8,crash\n"
+    assert [changes for changes, _, _ in told(text)] == [{}, {"attn": "triton"}, {"kv": "fp8"}]
+
+
+def test_a_dash_parts_a_label_from_a_flag_and_a_minus_takes_one_away() -> None:
+    text = "### Attempt 1 - unchanged\n\ncrash\n\n### Attempt 2 - `--a-a 2`\n\nok\n"
+    assert told(text) == [({}, "reproduced", 1), ({"--a-a": "2"}, "clean", 1)]
+    assert {c.level for c in changes_in("- `--a-a`").settings} == {"absent"}
+
+
+def test_a_title_may_have_what_was_set_and_the_end_as_points() -> None:
+    text = "1) graphs\n   - `--a-a`\n   - no crash\n2) cache\n   - `X_Y=0`\n   - crash, faster\n"
+    assert told(text) == [({"--a-a": "present"}, "clean", 1), ({"X_Y": "0"}, "reproduced", 1)]
+
+
+def test_lines_under_a_day_are_points_also_where_they_begin_with_a_flag() -> None:
+    text = "2025-01-06\n  - script as it is: segfault\n\n2025-01-07\n  - --a-a 4: ok\n  - --b-b: segfault\n"
+    assert told(text)[1:] == [({"--a-a": "4"}, "clean", 1), ({"--b-b": "present"}, "reproduced", 1)]
+
+
+def test_what_was_installed_between_two_commands_is_a_change() -> None:
+    text = """
+vllm serve m --a-a
+# ^ segfault
+
+pip install -U vllm==0.10.0
+vllm serve m --a-a
+# ^ works
+"""
+    assert told(text) == [({}, "reproduced", 1), ({"vllm": "0.10.0"}, "clean", 1)]
+
+
+ANSWERED = """
+%s in production.
+
+```
+$ vllm serve m --a-a
+%s
+```
+
+```
+$ vllm serve m --a-a --b-b
+INFO: "POST /v1/completions HTTP/1.1" 200 OK
+```
+
+```
+$ vllm serve m --a-a --c-c
+INFO: "POST /v1/completions HTTP/1.1" 200 OK
+
+RuntimeError: segmentation fault
+```
+"""
+
+
+def test_an_answer_in_a_log_is_a_success_where_a_crash_is_looked_for_and_none_follows() -> None:
+    assert told(ANSWERED % ("Segfaults", "segmentation fault")) == [
+        ({}, "reproduced", 1),
+        ({"--b-b": "present"}, "clean", 1),
+        ({"--c-c": "present"}, "reproduced", 1),
+    ]
+    assert "clean" not in {outcome for _, outcome, _ in told(ANSWERED % ("Garbage", "!!!!!!!"))}
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Error at minute 28, close to the end", "reproduced"),
+        ("ran to the end", "clean"),
+        ("restarted with its normal args. Crashed again", "reproduced"),
+        ("exit code 0", "clean"),
+        ("refuses to start, as the documentation says", "other"),
+        ("cut it off after an hour, it may or may not have come up", "unresolved"),
+        ("the build had not finished when my time was over", "unresolved"),
+    ],
+)
+def test_words_beside_an_outcome_do_not_turn_it(text: str, outcome: str) -> None:
+    assert told(f"Crashes with CUDA error.\n\n- baseline: crash\n- `--a-a`: {text}\n")[1] == (
+        {"--a-a": "present"},
+        outcome,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The server is vLLM 0.8.3 on 8x H20, normal args\n`--a-a 8 --b-b`. "Stuck" below = no tokens.',
+        "Check: ask 50 questions at concurrency 48, look for garbage.",
+        "I considered `--a-a`, but the hang is elsewhere, so I did not spend a run on it.",
+        "Follow-ups: dump of a stuck engine; ask about `A_A=0`.",
+        "(EAGLE3, sglang 0.5.3, 1x L40S) 319 was still running",
+    ],
+)
+def test_machines_checks_definitions_and_ideas_are_no_trials(text: str) -> None:
+    assert told(f"# Hang\n\n{text}\n\n- `--x-x`: hang\n- `--y-y`: ok\n") == [
+        ({"--x-x": "present"}, "reproduced", 1),
+        ({"--y-y": "present"}, "clean", 1),
+    ]
+
+
+ENTRY = """
+### A kernel refuses the cache
+
+- Says: the kernel fails with `--kv-{n} fp8`
+- Mends it: `--kv-{n} auto`, which works
+- Refuted if: it fails alike with `--kv-{n} auto`
+"""
+
+
+def test_a_catalogue_of_failures_tells_of_no_attempt() -> None:
+    catalogue = read("# Known failures\n" + "".join(ENTRY.format(n=n) for n in range(9)))
+    assert catalogue.trials == ()
+    assert [u.why for u in catalogue.unused] == ["describes failures, and no attempts"]
+    assert read((Path(__file__).parents[3] / "docs" / "known-failures.md").read_text()).trials == ()
+    diary = "".join(f"### Run {n}\ntried: `--a-{n} x`\nresult: crash\nfix: no\nmeaning: none\n" for n in range(9))
+    assert len(read(diary).trials) == 9
+
+
+def test_a_long_text_is_read_in_little_time() -> None:
+    notes = "\n\n".join(p.read_text() for p in sorted(FIXTURES.iterdir()) if p.suffix != ".yaml")
+    text = (notes * (166_000 // len(notes) + 1))[:166_000]
+    began = time.process_time()
+    assert len(read(text).trials) > 100
+    assert time.process_time() - began < 6
+
+
 HOSTILE = [
     "",
     "\0" * 1000,

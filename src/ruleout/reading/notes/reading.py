@@ -159,9 +159,13 @@ class Reading(Units):
             return False
         plain = [kid for kid in node.kids if kid.kind == "item" and is_baseline(kid.text.text)]
         told = [Text.joined([*kid.texts, *(t for deeper in kid.kids for t in deeper.texts)]) for kid in kids]
-        own = [
-            text for text in told if any(p.judged and p.judged.kind for p in parts_of(text, self.problem, self.known))
+        ends = [
+            next((p.judged.kind for p in parts_of(t, self.problem, self.known) if p.judged and p.judged.kind), None)
+            for t in told
         ]
+        own = [end for end in ends if end]
+        if len(own) == len(ends) and len(set(own)) > 1:
+            return False  # it is the title of trials that ended in different ways
         strong = re.match(
             r"(?i)\W*(?:things?|those|these|what|still|does|doesn|do|don|no|same|works?|crash|hang|fail|ok"
             r"|good|bad|fine|breaks?|clean|surviv|pass)",
