@@ -558,8 +558,13 @@ def test_a_dash_parts_a_label_from_a_flag_and_a_minus_takes_one_away() -> None:
 
 
 def test_a_title_may_have_what_was_set_and_the_end_as_points() -> None:
-    text = "1) graphs\n   - `--a-a`\n   - no crash\n2) cache\n   - `X_Y=0`\n   - crash, faster\n"
+    text = "1) graphs off\n   - `--a-a`\n   - no crash\n2) cache\n   - `X_Y=0`\n   - crash, faster\n"
     assert told(text) == [({"--a-a": "present"}, "clean", 1), ({"X_Y": "0"}, "reproduced", 1)]
+
+
+def test_who_moves_to_another_machine_makes_a_trial() -> None:
+    text = "It hangs.\n\nI moved to the 4x A100 box with `--a-a 4`. Hung again.\n\nThen `--b-b`: fine.\n"
+    assert told(text) == [({"--a-a": "4"}, "reproduced", 1), ({"--b-b": "present"}, "clean", 1)]
 
 
 def test_lines_under_a_day_are_points_also_where_they_begin_with_a_flag() -> None:
@@ -617,6 +622,7 @@ def test_an_answer_in_a_log_is_a_success_where_a_crash_is_looked_for_and_none_fo
         ("ran to the end", "clean"),
         ("restarted with its normal args. Crashed again", "reproduced"),
         ("exit code 0", "clean"),
+        ("rc=139", "reproduced"),
         ("refuses to start, as the documentation says", "other"),
         ("cut it off after an hour, it may or may not have come up", "unresolved"),
         ("the build had not finished when my time was over", "unresolved"),

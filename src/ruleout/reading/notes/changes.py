@@ -51,7 +51,7 @@ _BOOLEAN = re.compile(
     r"--(?:enable|disable|no|enforce|trust|skip|use|allow|log)(?:[-_]|$)|--\w+-only$|-nkvo$|--jinja$"
     r"|--mlock$|--async-scheduling$|--\S+-embeddings?$"
 )
-_WANTS = re.compile(r"--(?:no|disable)[-_]")
+_LEVEL = rf"\d[\w.]*|{'|'.join(sorted(map(re.escape, terms.LEVELS)))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +295,7 @@ def _in_words(text: str, known: Mapping[str, str]) -> Found:
         if found or not name.startswith("-") or level == PRESENT:
             continue
         spelled = re.escape(name.lstrip("-")).replace(r"\-", "[ _-]").replace("_", "[ _-]")
-        level_of = rf"\d[\w.]*|{'|'.join(sorted(map(re.escape, terms.LEVELS)))}"
-        given = re.search(rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>{level_of})(?![\w\-])", text)
+        given = re.search(rf"(?i)(?<![\w\-]){spelled}\s*(?:=|to|:)?\s*(?P<level>{_LEVEL})(?![\w\-])", text)
         if given:
             found.append(Setting(name, given["level"], given.start(), given.end()))
     spans = tuple((s.begin, s.end) for s in found)

@@ -102,8 +102,6 @@ class Prose(Opened):
     def _told(
         self, text: Text, found: Found, judged: Judged | None, each: bool, label: str, held: bool, listed: bool
     ) -> None:
-        offset = text.text.find("`") if False else 0
-        line = text.line(offset)
         first = found.settings[0]
         position = max(0, text.text.find(first.name))
         line = text.line(position) if not listed else text.line()
@@ -121,7 +119,7 @@ class Prose(Opened):
             return
         if all(s.name in terms.MINOR_PACKAGES for s in found.settings):
             return
-        begun = self.claims or self.open
+        begun = self.claims or self.open or re.search(r"(?i)\b(?:i|we|then|now)\b", text.text)
         if judged is None and not begun and not listed and not held and terms.HARDWARE.search(text.text):
             return  # the surroundings
         packages = [s for s in found.settings if re.fullmatch(terms.PACKAGES, s.name, re.IGNORECASE)]

@@ -216,11 +216,8 @@ class Reading(Units):
     def _parted(self, node: Node) -> bool:
         """Whether an item is a title of two or more, of which the first sets something and the others tell the end."""
         kids = node.kids
-        if (
-            len(kids) < 2
-            or any(kid.kind != "item" or kid.kids for kid in kids)
-            or changes_in(node.text.text, self.known)
-        ):
+        titled = changes_in(node.text.text, self.known)
+        if len(kids) < 2 or any(kid.kind != "item" or kid.kids for kid in kids) or (titled and not titled.words):
             return False
         first, *rest = (kid.text for kid in kids)
         found = changes_in(first.text, self.known)

@@ -188,6 +188,7 @@ GENERIC = words_of(
     where which while with without worker workers would always never random randomly prefill decode batch bench
     traffic replay setup docker container update please does text looks like goes comes cuda graph graphs vllm
     sglang llama torch runtime mode idea symptom chat notes attempt versions total free small mixed environment
+    exit exits exited code codes
     """
 )
 """Words of a problem that tell nothing of it."""

@@ -130,7 +130,7 @@ CRASH = any_of(
     exit(?:s|ed)(?! (?:with )?(?:code )?0\b)(?: at| in| with)?
     kill(?:s|ed) (?:itself|by signal)  falls? over  fell over  blew up  blows up  boom  :boom:  💥  ☠  💀  kaputt
     abst\w*rz\w*  abgest\w*rzt  went down(?! to)  throws  gpu reset  goes down(?! to)  signal \d+  signal (?:9|11)
-    process aborted  crashed again  panics?  plante
+    process aborted  (?:rc|exit(?:s|ed)?(?: with)?(?: code)?)[ =]13[0-9]  crashed again  panics?  plante
     """
 )
 EXCEPTION = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception))\b|\bexception\b|\b(?:CUDA|HIP|NCCL|RCCL|cuBLAS) error\b")
