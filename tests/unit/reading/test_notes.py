@@ -362,6 +362,8 @@ def test_a_log_that_was_pasted_tells_of_no_trial() -> None:
         "vllm 0.15.0, CUDA 13, two H100; it crashes.",
         "| flag | meaning | default |\n|---|---|---|\n| `--a-a` | fails early | off |\n| `--b-b` | ok | on |\n",
         "I was told `--a-a` breaks everything.",
+        '```mermaid\nflowchart\n  A -->|crash| B["--a-a 1"]\n  B -->|ok| C["--b-b"]\n  C -->|ok| D["--c-c"]\n```\n',
+        "- `ruleout investigate case.yaml --reduce` crashed\n",
         "Things to check:\n- fix the `--a-a` crash in our wrapper\n",
     ],
 )

@@ -17,6 +17,10 @@ from ruleout.reading.notes.nodes import FULL, Node, indented, nested, wrapped
 from ruleout.reading.notes.text import Text, cleaned
 
 _FENCE = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\b[^}]*\}|#\+begin_\w+)", re.IGNORECASE)
+_NO_NOTES = re.compile(
+    r"\s*(?:```|~~~|\{code:|#\+begin_src )\s*(?:mermaid|dot|python|json|toml|html|css|diff|c|cpp|cuda|rust|js)\b",
+    re.IGNORECASE,
+)
 _FENCE_END = re.compile(r"\s*(?:```|~~~|\{(?:code|noformat)\}|#\+end_\w+)", re.IGNORECASE)
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$|h([1-6])\.\s+(.*)$")
 _ORG = re.compile(r"(\*{1,6})\s+(.*?)(?:\s+:[\w:]+:)?\s*$")
@@ -172,6 +176,8 @@ class Layout:
         stop = at + 1
         while stop < end and not _FENCE_END.match(self.lines[stop]):
             stop += 1
+        if _NO_NOTES.match(self.lines[at]):
+            return stop + 1
         inside = [cleaned(line) for line in self.lines[at + 1 : stop]]
         tabled = sum(line.count("|") >= 2 or bool(_ITEM.match(line)) for line in inside)
         settings = sum(bool(re.search(r"(?:^|\s)--?[a-z]|[A-Z_]{4,}=", line)) for line in inside)

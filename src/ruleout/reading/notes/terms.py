@@ -17,7 +17,7 @@ PROGRAM = re.compile(
     r"|lightllm|lmdeploy|aphrodite|tensorrt_llm)\S*)(?=\s|$)"
 )
 OTHER_PROGRAM = re.compile(
-    r"^[^\w.~/]*(?:sudo )?(?:nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls"
+    r"^[^\w.~/]*(?:sudo )?(?:ruleout|nvidia-smi|rocm-smi|pip3?|uv|conda|apt\S*|git|curl|wget|cat|grep|tail|head|ls"
     r"|cd|free|top|htop|watch|kill|pkill|echo|docker (?:ps|logs|pull|stop)|kubectl|ps|cmake|make|py-spy"
     r"|(?:\S*/)?python[\d.]* (?!-m (?:sglang|vllm))\S+|\S*bench\S*|vllm bench|genai-perf|lm_eval|ray|rsync"
     r"|scp|ssh|dmesg|source|\S+\.py|\S+\.sh|history|tmux|-DGGML\S*)\b"
