@@ -133,7 +133,7 @@ def test_what_is_a_test_result_exits_below_128(workshop: Workshop, words: list[s
     ("source", "status", "line"),
     [
         (FINE, 0, "clean: it ended with 0"),
-        (SHAPES, 1, "reproduced: shape_mismatch in unknown: RuntimeError: shape mismatch"),
+        (SHAPES, 1, "reproduced: shape_mismatch: RuntimeError: shape mismatch"),
         ("raise SystemExit(125)", 125, "untestable: the command exited with 125"),
     ],
     ids=["clean", "reproduced", "untestable"],
