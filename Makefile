@@ -13,8 +13,8 @@ demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
 
 test: $(STAMP)  ## all tests but those of engines that only `make engines` installs
-	$(BIN)/python -m pytest -m "not lab" -n $(JOBS) --dist loadscope tests/unit
-	$(BIN)/python -m pytest -m "not lab" --ignore=tests/unit
+	$(BIN)/python -m pytest -m "not lab" -n $(JOBS) --dist loadscope tests/unit tests/fuzz
+	$(BIN)/python -m pytest -m "not lab" --ignore=tests/unit --ignore=tests/fuzz
 
 test-fast: $(STAMP)  ## without engines and without what takes long
 	$(BIN)/python -m pytest -m "not engine and not slow"

@@ -14,7 +14,6 @@ import pytest
 from tests.e2e.conftest import Done, Running, Workshop, eventually
 from tests.support.investigations import FAILING, HEALTHY, stored
 
-SLOW = pytest.mark.slow
 BUSY = "INFO: request of user number 12345 took 0.33 seconds\n" * 12_000
 """Makes a log of a megabyte, so that there are moments in between."""
 
@@ -80,7 +79,7 @@ def after(sharing: Sharing, done: Done) -> None:
     assert list(sharing.into.iterdir()) == []
 
 
-MOMENTS = [0.0, 0.3, *(pytest.param(s, marks=SLOW) for s in (0.1, 0.5, 0.8, 1.2))]
+MOMENTS = (0.0, 0.3, 0.8)
 
 
 @pytest.mark.parametrize("seconds", MOMENTS)
