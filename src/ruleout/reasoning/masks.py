@@ -62,7 +62,7 @@ class Masks:
         kinds = [
             part
             for label in sorted(set(seen.label) - {""})
-            for part in _parts(space, seen.rows + offsets, labels == label, np.diag(possible))
+            for part in _parts(space, seen.rows + offsets, offsets, labels == label, np.diag(possible))
         ]
         prior = np.where(possible, _prior(possible, offsets, len(kinds)), 0.0)
         stretches = [_stretches(space, seen, offsets, alike) for alike in kinds]
@@ -110,18 +110,17 @@ class Masks:
         return risk
 
 
-def _parts(space: Space, on: IntArray, alike: BoolArray, possible: BoolArray) -> list[BoolArray]:
+def _parts(space: Space, on: IntArray, offsets: IntArray, alike: BoolArray, possible: BoolArray) -> list[BoolArray]:
     """The trials that failed alike, whole where two rules explain them, else by the level that explains most of them.
 
     Args:
         on: the levels of all trials, shape (trials, factors).
         possible: the levels that may mask by themselves.
     """
-    first = np.cumsum(space.sizes) - space.sizes
     left, parts = alike.copy(), []
-    moved = (on != first) & possible[on]
+    moved = (on != offsets) & possible[on]
     # One stretch may explain all levels that have an order.
-    on = np.where([place is not None for place in space.place], first, on)
+    on = np.where([place is not None for place in space.place], offsets, on)
     while left.any():
         levels = np.unique(on[left][moved[left]])
         if not len(levels):

@@ -7,8 +7,6 @@ import time
 from types import FrameType
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 PATIENCE_S = 5.0
 """So long after one of them no other is heard where it could only cut off what is cleaned up."""
 

@@ -28,8 +28,10 @@ SIGNS = {
     "”": '"',
     "←": "<-",
     "→": "->",
+    "≠": "!=",
+    "◌": "o",
+    "\N{NO-BREAK SPACE}": " ",
 }
-SIGNS |= {"≠": "!=", "◌": "o", "\N{NO-BREAK SPACE}": " "}
 """Our own signs where a terminal has none."""
 _NO_READER = (errno.EPIPE, errno.EIO)
 """The reader of a pipe has gone, or the terminal was closed."""

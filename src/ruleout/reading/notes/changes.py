@@ -30,7 +30,6 @@ _PACKAGE = re.compile(
     rf"(?i)(?<![\w\-/.])(?P<name>{terms.PACKAGES})(?:\s?==?\s?|\s+(?:version\s+|to\s+)?"
     rf"|@)v?(?P<level>\d+(?:\.\d+)+[\w.+\-]*|b\d{{3,5}}\b|[0-9a-f]{{7,40}}\b|nightly\b)"
 )
-_BUILD = re.compile(r"(?<![\w\-/.])(?P<level>b\d{4})(?![\w\-])")
 _COMMIT = re.compile(r"^\W*(?P<level>(?=\w*\d)[0-9a-f]{7,12})(?=\W)")
 _BRACKETS = re.compile(r"\([^()]*,[^()]*\)")
 _SWITCH = re.compile(

@@ -84,7 +84,3 @@ class Opened:
         found = changes_in(text.text, self.known)
         if found.settings:
             self.suggested, self.suggested_at = found, text.line()
-
-    def line(self, text: Text, label: str = "") -> None:
-        """Read a line of its own."""
-        raise NotImplementedError

@@ -23,17 +23,8 @@ from ruleout.reading.notes.sentences import is_question, is_supposed, parts_of, 
 from ruleout.reading.notes.signs import symptoms
 from ruleout.reading.notes.tables import Table
 from ruleout.reading.notes.text import Text, shown
-from ruleout.reading.notes.units import Units
+from ruleout.reading.notes.units import LABEL, RECORD, Units
 
-_LABEL = re.compile(
-    r"(?i)^[\W_]*(?:(?:run|try|attempt|versuch|exp(?:eriment)?|test|trial|step|job|case|config|variant|nr"
-    r"|no|number|idea|round|take)[\s.#-]*)?#?(?P<label>\d{1,2}:\d\d|[A-Z]{0,4}-?\d{1,6}[a-z]?"
-    r"|[A-Z])(?P<end>[.):]+\s*|\s+[-–—:]\s+|\s{2,}|\s*$|\s+(?=[`(+-]))"
-)
-_RECORD = re.compile(
-    r"^\W{0,3}(?P<key>[A-Za-z][\w /.]{0,24}?)\**\s*(?::|=)\**\s+(?P<value>\S.*)?$"
-    r"|^\W{0,3}(?P<only>[A-Za-z][\w /.]{0,24}?):\s*$"
-)
 _EXPORT = re.compile(r"^\W*export\s+(?P<name>[A-Za-z_]\w*)=(?P<level>\S+)\s*$")
 _UNSET = re.compile(r"^\W*unset\s+(?P<name>[A-Za-z_]\w*)\s*$")
 _INSTALL = re.compile(rf"^\W*(?:uv )?pip3? install\b.*?\s[\"']?(?P<name>{terms.PACKAGES})==(?P<level>[\w.+]+)")
@@ -113,17 +104,17 @@ class Reading(Units):
             self._skip(node, "not done yet")
             return
         labelled = (
-            _LABEL.match(title.text)
+            LABEL.match(title.text)
             or node.box == "x"
             or re.match(r"\W*(?:[A-Z]{1,3}-?\d{1,3}\s|(?i:run|try|attempt|versuch|exp|test|trial))", title.text)
         )
-        bare = title.text[labelled.end() :] if isinstance(labelled, re.Match) and labelled.re is _LABEL else title.text
+        bare = title.text[labelled.end() :] if isinstance(labelled, re.Match) and labelled.re is LABEL else title.text
         base = "" if found else BASELINE if labelled and node.kids and bare.strip() and is_baseline(bare) else ""
         self.close()
         if ((found.settings or base or base_of(title.text)) and node.kids and not is_question(title.text)) or (
             found.settings and judged
         ):
-            label = labelled["label"] if isinstance(labelled, re.Match) and labelled.re is _LABEL else ""
+            label = labelled["label"] if isinstance(labelled, re.Match) and labelled.re is LABEL else ""
             claim = Claim(title.line(), shown(title.text), found, None, base or base_of(title.text), label)
             if judged and judged.kind and found.settings:
                 self.add(claim.ended(judged))
@@ -305,7 +296,7 @@ class Reading(Units):
                 if not is_supposed(sentence.text) and not is_question(sentence.text):
                     self.say(sentence.text)
             return
-        if record := _RECORD.match(raw):
+        if record := RECORD.match(raw):
             key = (record["key"] or record["only"] or "").strip()
             if terms.KEY_PROBLEM.fullmatch(key) and not self.open:
                 return

@@ -21,7 +21,6 @@ _DITTO = re.compile(r"(?i)\s*(?:\"|''|〃|ditto|dito|same|s\.o\.|↑)\s*")
 _AS_ABOVE = re.compile(r"(?i)\s*(?:\"|''|〃|ditto|dito|↑)\s*")
 _MARK = re.compile(r"(?i)\s*(?:x|✓|✔|✅|☑|yes|y|on|true|1|•|●)\s*")
 _LEVEL = re.compile(r"[`'\"]?[\w.\-+:/{}=,\"]{1,40}[`'\"]?(?: dev)?")
-_NAME = re.compile(r"`?(?:--?)?[A-Za-z][\w.\-]*`?")
 
 
 @dataclass(slots=True)

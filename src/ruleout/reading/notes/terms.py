@@ -117,12 +117,6 @@ HEAD_ASIDE = any_of(
     return code
     """
 )
-HEAD_NAME = any_of(
-    r"""
-    param\w*  settings?(?: changed)?  keys?  flags?  variables?  options?  knobs?  name  what  changed  change
-    args?  env
-    """
-)
 HEAD_VALUE = any_of(r"value  set to  to  level  new(?: value)?  now  with  wert  tried")
 KEY_OUTCOME = any_of(
     r"""

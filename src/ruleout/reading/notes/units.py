@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -23,7 +24,7 @@ _SEPARATOR = re.compile(
     r"|(?<=[`\w)])\s+(?=❌|✅|💥|:x:|:white_check_mark:|✗|✘|✔|✓)|(?<=`)\s+(?=\()|(?<=`),\s"
     r"|(?<=[\w`)])\.\s+(?=\S)"
 )
-_LABEL = re.compile(
+LABEL = re.compile(
     r"(?i)^[\W_]*(?:(?:run|try|attempt|versuch|exp(?:eriment)?|test|trial|step|job|case|config|variant|nr"
     r"|no|number|idea|round|take)[\s.#-]*)?#?(?P<label>\d{1,2}:\d\d|[A-Z]{0,4}-?\d{1,6}[a-z]?"
     r"|[A-Z])(?P<end>[.):]+\s*|\s+[-–—:]\s+|\s{2,}|\s*$|\s+(?=[`(+-]))"
@@ -38,7 +39,7 @@ _AGAIN = re.compile(
     r"(?i)^\W*(?:same (?:again|thing again|once more)|(?:ran|run|did|tried) (?:it|this|that)(?: one)? again"
     r"|repeat(?:ed)?\b|re-?ran|once more|again\b(?=,? to be)|second (?:run|time)|another run)"
 )
-_RECORD = re.compile(
+RECORD = re.compile(
     r"^\W{0,3}(?P<key>[A-Za-z][\w /.]{0,24}?)\**\s*(?::|=)\**\s+(?P<value>\S.*)?$"
     r"|^\W{0,3}(?P<only>[A-Za-z][\w /.]{0,24}?):\s*$"
 )
@@ -46,12 +47,16 @@ MOST_MARKS = 30
 """Of a longer line the rest is no unit."""
 
 
-class Units(Prose):
+class Units(Prose, ABC):
     """Reads units, and as sentences what is none."""
+
+    @abstractmethod
+    def line(self, text: Text, label: str = "") -> None:
+        """Read a line of its own."""
 
     def record(self, texts: Sequence[Text], label: str = "") -> bool:
         """Lines of `key: value`, of which one says what was set and another what became of it."""
-        rows = [(row, text) for text in texts if (row := _RECORD.match(text.text))]
+        rows = [(row, text) for text in texts if (row := RECORD.match(text.text))]
         if len(rows) < 2 or len(rows) < len(texts) - 1:
             return False
         sets: list[str] = []
@@ -106,7 +111,7 @@ class Units(Prose):
             for one in texts:
                 self.line(one, label)
             return len(self.claims) > before or self.open is not None
-        if not label and (named := _LABEL.match(text.text)):
+        if not label and (named := LABEL.match(text.text)):
             label = named["label"]
         if is_question(text.text):
             self._suggest(text)
@@ -174,7 +179,7 @@ class Units(Prose):
                 and not is_baseline(left.text, 2)
             ):
                 continue
-            bare = _LABEL.sub("", left.text, count=1) if _LABEL.match(left.text + " ") else left.text
+            bare = LABEL.sub("", left.text, count=1) if LABEL.match(left.text + " ") else left.text
             plain = (
                 not found
                 and (
