@@ -6,6 +6,10 @@ STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 SEEDS ?= 10
 JOBS ?= $(shell nproc)
+# Tests that start servers want memory, and processors that are not all taken.
+FEW := $(shell echo $$(( $(JOBS) < 4 ? $(JOBS) : 4 )))
+# They start thousands of commands, and each would compile all of it where Python is told to keep no bytecode.
+COMPILE = $(BIN)/python -m compileall -q src tests
 
 .PHONY: demo test test-fast engines test-vllm test-engines lint format bench-audit bench-reading bench-diagnosis bench-choosing bench-planted bench-numerics clean
 
@@ -13,8 +17,9 @@ demo: $(STAMP)  ## the main job: a real engine that really fails, investigated
 	$(BIN)/ruleout demo
 
 test: $(STAMP)  ## all tests but those of engines that only `make engines` installs
+	@$(COMPILE)
 	$(BIN)/python -m pytest -m "not lab" -n $(JOBS) --dist loadscope tests/unit tests/fuzz
-	$(BIN)/python -m pytest -m "not lab" --ignore=tests/unit --ignore=tests/fuzz
+	$(BIN)/python -m pytest -m "not lab" -n $(FEW) --dist worksteal --ignore=tests/unit --ignore=tests/fuzz
 
 test-fast: $(STAMP)  ## without engines and without what takes long
 	$(BIN)/python -m pytest -m "not engine and not slow"

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Running, Workshop
+    from tests.e2e.conftest import Done, Running, Workshop
 
 SLOW = pytest.mark.slow
 """More of the same, at other moments."""
+GRACE_S = 10.0
+"""What an engine is given to end by itself once it was asked to."""
 FACTORS = {"batching": ["on", "off"], "dtype": ["f32", "bf16"]}
 FAILS = [{"--batching": "on"}]
 
@@ -77,19 +79,32 @@ def test_ctrl_c_with_json_gives_one_document_with_what_is_known(workshop: Worksh
     goes_on(workshop)
 
 
-@pytest.mark.parametrize("pause", [0.05, *(pytest.param(s, marks=SLOW) for s in (0.0, 0.3))])
-def test_more_ctrl_c_s_do_no_harm(workshop: Workshop, pause: float) -> None:
-    """An engine with a child that ignores SIGTERM would get ten seconds; impatience shortens that, and no more."""
-    running = begin(workshop, "load", "--json", children=("stubborn",))
-    for _ in range(4):
-        running.ctrl_c()
-        time.sleep(pause)  # what is tested is how fast they come
-    done = running.end(9)
+def interrupted(workshop: Workshop, done: Done) -> None:
     assert done.status == 130
     assert done.document["status"] == "interrupted"
     assert "Traceback" not in done.err
     assert workshop.alive() == []
     goes_on(workshop)
+
+
+@pytest.mark.parametrize("pause", [0.05, *(pytest.param(s, marks=SLOW) for s in (0.0, 0.3))])
+def test_more_ctrl_c_s_do_no_harm(workshop: Workshop, pause: float) -> None:
+    """However fast they come: of those that come at once the kernel may deliver one, and nothing is cut short then."""
+    running = begin(workshop, "load", "--json", children=("stubborn",))
+    for _ in range(4):
+        running.ctrl_c()
+        time.sleep(pause)  # what is tested is how fast they come
+    interrupted(workshop, running.end(GRACE_S + 20))
+
+
+def test_impatience_ends_the_grace(workshop: Workshop) -> None:
+    """A child that ignores SIGTERM is given its time, unless one asks again."""
+    running = begin(workshop, "load", "--json", children=("stubborn",))
+    asked = time.monotonic()
+    while running.process.poll() is None and time.monotonic() < asked + GRACE_S:
+        running.ctrl_c()
+        time.sleep(0.2)
+    interrupted(workshop, running.end(1))
 
 
 def test_ctrl_c_while_an_engine_is_being_stopped_keeps_its_finished_trial(workshop: Workshop) -> None:

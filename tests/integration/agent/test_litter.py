@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,13 @@ def test_shared_memory_that_another_process_still_maps_stays(trial: Trial) -> No
         agent.wait(10)
 
 
-def test_temporary_files_and_sockets_go_with_the_trial(trial: Trial, tmp_path: Path) -> None:
-    _, document = holding(trial, 1.0, env={"set": {"TMPDIR": str(tmp_path)}})
-    trial.run(document)
-    made = folder_for_temporary_files(trial)
-    assert made.name == f"ruleout-{trial.token[:16]}"
-    assert not made.exists()
+def test_temporary_files_and_sockets_go_with_the_trial(trial: Trial) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        _, document = holding(trial, 1.0, env={"set": {"TMPDIR": short}})
+        trial.run(document)
+        made = folder_for_temporary_files(trial)
+        assert made == Path(short, f"ruleout-{trial.token[:16]}")
+        assert not made.exists()
 
 
 def test_a_folder_whose_name_is_too_long_for_sockets_is_left_as_it_is(trial: Trial, tmp_path: Path) -> None:
