@@ -141,6 +141,10 @@ class Confirmer:
         rows = self.coverage.allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
         return Missing(rows, "again: once may be luck, if the failure shows only sometimes")
 
+    def severe(self) -> IntArray:
+        """What each cause alone has to stand, whether or not it stood as much before."""
+        return self.coverage.allowed([row for cause in self.causes for row in self._rows_alone(cause)])
+
     def baseline_again(self) -> Missing | None:
         """The baseline once more; None when it has failed again after everything else."""
         if self.found().baseline_again is not None:
@@ -299,24 +303,20 @@ class Confirmer:
         ways = [(self.carry[f][v], f, v) for f in cause for v in range(1, int(self.space.settable[f]))]
         return [(f, v) for p, f, v in sorted(ways) if p < CARRIES]
 
+    def _rows_alone(self, cause: tuple[int, ...]) -> list[IntArray]:
+        """The cause alone, all else moved as far as it may run."""
+        off = self._others_off(cause)
+        moved = {int(f): int(off[f]) for f in np.flatnonzero(off)}
+        rows = (self.proposer.everything_else(self.factors, moved) for _ in range(DRAWS))
+        return [self.proposer.cheaply(self.proposer.trimmed(row, set(moved))) for row in rows]
+
     def _rows_sufficient(self, cause: tuple[int, ...]) -> IntArray:
-        moved = {}
-        for other in self.causes:
-            if other != cause:
-                for f, level in self._neutral(other)[:1]:
-                    moved[f] = level
         uncovered = self._uncovered(cause)
-        rows = []
-        for _ in range(DRAWS):
-            row = self.proposer.everything_else(self.factors, moved)
-            rows.append(self.proposer.cheaply(self.proposer.trimmed(row, set(moved))))
-        rows = [row for row in rows if {int(f) for f in np.flatnonzero(row)} & uncovered or not uncovered]
+        rows = [row for row in self._rows_alone(cause) if set(np.flatnonzero(row)) & uncovered or not uncovered]
         for f in sorted(uncovered - self.factors):
             for level in range(1, int(self.space.settable[f])):
-                row = np.zeros(len(self.space), dtype=np.int64)
+                row = self._others_off(cause)
                 row[f] = level
-                for g, v in moved.items():
-                    row[g] = v
                 rows.append(row)
         return self.coverage.allowed(rows)
 

@@ -53,6 +53,14 @@ class Forecast:
         apart = np.abs(self.by_group[:, runnable] - leader).max(axis=1) > TELLS_APART * leader.max()
         return float(self.mass[apart & ~here].sum()), float(self.mass[~apart & ~here].sum())
 
+    def refuted(self, leading: int) -> FloatArray:
+        """The probability of what a failure of each row would refute: expected by the leader, and less so by it."""
+        here = self.groups == leading
+        if not here.any():
+            return np.zeros(len(self.shows))
+        expected = np.maximum(self.by_group[here], 1e-9)
+        return np.asarray(self.mass @ np.maximum(1 - self.by_group / expected, 0.0), dtype=np.float64)
+
 
 class Outlook:
     """The likeliest hypotheses, laid out so that many rows can be asked about at once."""

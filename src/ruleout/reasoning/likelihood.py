@@ -13,7 +13,7 @@ import numpy as np
 from ruleout.reasoning.literals import Words, count
 from ruleout.reasoning.space import FloatArray
 
-ALWAYS = 0.8
+ALWAYS = 0.85
 """Prior that an active cause shows every time."""
 SPURIOUS = 1e-3
 """Chance that the target shows although no cause is active."""

@@ -26,6 +26,8 @@ SURE = 0.99
 SURE_ELSEWHERE = 0.998
 """Several causes at once look like none for a long time, so this is asked for more."""
 WORTH_CONFIRMING = 0.5
+SEVERE = 0.003
+"""Where it is sure, a trial is still made that may refute this much of what else is believed."""
 BEGUN = 1.0
 """A configuration that was clean once, and has to be again, goes before another one."""
 
@@ -160,9 +162,10 @@ class _Planner:
         settled = False
         if step is None and self.probability >= self.sure and not self._wanted():
             # Last of all, so that it says whether anything drifted meanwhile.
-            again = self.confirmer.once_more() or self.confirmer.baseline_again()
-            step = self._confirming(again) if again else None
-            settled = again is None
+            step = self._severest()
+            again = None if step else self.confirmer.once_more() or self.confirmer.baseline_again()
+            settled = step is None and again is None
+            step = self._confirming(again) if again else step
         return self.assessment(step, settled)
 
     def _way_out(self) -> Step | None:
@@ -170,6 +173,20 @@ class _Planner:
             return None
         space = self.beliefs.space
         return self.teller.way_out({space.names.index(f): space.level(f, level) for f, level in self.case.keep.items()})
+
+    def _severest(self) -> Step | None:
+        """One more trial of the leading causes alone, where most of what else is believed says that it will be clean.
+
+        What is left at last are mostly settings that take part but were not moved yet to the only level that shows it.
+        """
+        rows = self.confirmer.severe()
+        if not len(rows):
+            return None
+        refuted = (1 - self.masks.risk(rows)) * self.teller.outlook.forecast(rows).refuted(self.beliefs.leading)
+        best = int(refuted.argmax())
+        if refuted[best] < SEVERE:
+            return None
+        return self.teller.step(rows[best], "sufficient: the severest test that is left")
 
     def _wanted(self) -> bool:
         return self.beliefs.leader == OTHER_SHAPE or next(self.confirmer.missing(), None) is not None

@@ -211,6 +211,18 @@ def test_what_fails_with_everything_moved_is_settled_as_elsewhere(seed: int) -> 
     assert not set(found.verdict.never_varied) & {f.name for f in FACTORS}
 
 
+@pytest.mark.parametrize(("seed", "only"), [(3, 2), (3, 3), (0, 4)])
+def test_a_partner_that_only_one_of_its_levels_shows_is_found(seed: int, only: int) -> None:
+    """Whatever else was moved with the first cause failed; the one level that would have been clean may come last."""
+    sizes = {"backend": 5, "gemm": 2, "graph": 3, "compile": 6, "attention": 2, "dtype": 2, "prefill": 4, "spec": 2}
+    sizes |= {"overlap": 2, "tp": 6}
+    case = case_of(*(factor(name, *(f"{name}{i}" for i in range(size))) for name, size in sizes.items()))
+    carry = frozenset(f"backend{i}" for i in range(5) if i != only)
+    found = run(case, {"gemm": frozenset({"gemm0"}), "backend": carry}, seed=seed)
+    assert found.verdict.status is VerdictStatus.ISOLATED
+    assert said(found) == [["backend", "gemm"]]
+
+
 def test_the_same_seed_makes_the_same_investigation() -> None:
     one, other = run(CASE, ATTN), run(CASE, ATTN)
     assert one.trials == other.trials
