@@ -1,7 +1,8 @@
 """A level is set on a deployment by rewriting its command, its environment or its requests; never in any other place.
 
-A factor's flag is first removed wherever the command has it, then the level is added at the end: so that what a trial
-runs follows from its configuration alone, not from what the command happened to say.
+A factor's flag is first removed wherever the engine's arguments have it, then the level is added at the end: so that
+what a trial runs follows from its configuration alone, not from what the command happened to say. What stands before
+the engine (a wrapper's, a container's own options) is nobody's level. A container has its own environment.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruleout.engines.recognising import WRAPPERS
+from ruleout.engines.recognising import WRAPPERS, recognise
 from ruleout.engines.workload import check_workload
 from ruleout.model import (
     ABSENT,
@@ -62,7 +63,12 @@ def apply(case: Case, configuration: Configuration, override_flag: str = "") -> 
             case Mechanism.FLAG:
                 argv += _flag(factor, level)
             case Mechanism.ENV:
-                env[factor.target] = None if level == UNSET else level
+                value = None if level == UNSET else level
+                within = recognise(argv).within
+                if within is None:
+                    env[factor.target] = value
+                else:
+                    argv = within.with_variable(factor.target, value)
             case Mechanism.PYTHON:
                 argv = _with_python(argv, factor, level, local=case.host == "local")
             case Mechanism.WORKLOAD:
@@ -96,7 +102,14 @@ def _without_flag(argv: tuple[str, ...], factor: Factor) -> tuple[str, ...]:
         # A failing deployment that passes the flag bare has no value behind it: what follows is another argument.
         return bool(valued) and (factor.baseline != PRESENT or token in valued)
 
-    return arguments.without(argv, factor.target, owns)
+    return without(argv, factor.target, owns)
+
+
+def without(argv: tuple[str, ...], flag: str, valued: Callable[[str], bool] = arguments.always) -> tuple[str, ...]:
+    """The command without a flag of its engine's. Of a command that starts none that is known, all words may be its."""
+    found = recognise(argv)
+    own = (found.arguments if found.engine != "command" and found.command == argv else 1) - 1
+    return (*argv[:own], *arguments.without(argv[own:], flag, valued))
 
 
 def _overridden(argv: tuple[str, ...], flag: str, levels: Mapping[str, str]) -> tuple[str, ...]:
@@ -119,7 +132,7 @@ def _overridden(argv: tuple[str, ...], flag: str, levels: Mapping[str, str]) -> 
             place[part] = place = inner if isinstance(inner, dict) else {}
         if level != UNSET:
             place[name] = _json(level)
-    return (*arguments.without(argv, flag), flag, json.dumps(document)) if document else argv
+    return (*without(argv, flag), flag, json.dumps(document)) if document else argv
 
 
 def _json(text: str) -> Any:

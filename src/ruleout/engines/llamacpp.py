@@ -18,6 +18,9 @@ LLAMACPP = Server(
     model_flags=("--model", "-m", "--hf-repo", "-hf"),
     name_flags=("--alias", "-a"),
     positional=False,
+    reached_by=("--ssl-key-file", "--ssl-cert-file", "--api-prefix"),
+    port=8080,
+    key_variable="LLAMA_API_KEY",
     pages=("/health", "/metrics", "/slots"),
 )
 """The adapter."""

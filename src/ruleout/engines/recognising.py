@@ -7,10 +7,11 @@ shell's script is run as words, so that flags can be set on it. Wrappers that do
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ruleout.engines.containers import CLIENTS, Container, container
+from ruleout.engines.scripts import as_words, without_variables
 from ruleout.model import arguments
 
 _SERVES = {"vllm": "vllm", "sglang": "sglang", "transformers": "transformers", "llama": "llama.cpp"}
@@ -26,26 +27,19 @@ _MODULES = {
 }
 _WITH_VERB = frozenset({"vllm.entrypoints.cli.main", "sglang.cli.main", "transformers.cli.transformers"})
 _SCRIPTS = {"vllm/entrypoints/openai/api_server.py": "vllm", "sglang/launch_server.py": "sglang"}
-_IMAGES = (
-    # Images whose entry point is the server: https://docs.vllm.ai/en/latest/deployment/docker.html
-    (re.compile(r"(?:^|/)vllm-openai\w*(?:[:@]|$)"), "vllm"),
-    # https://github.com/ggml-org/llama.cpp/blob/master/docs/docker.md
-    (re.compile(r"(?:^|/)llama\.cpp:server"), "llama.cpp"),
-)
-_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
-WRAPPERS = _CONTAINERS | {
-    *("env", "sudo", "exec", "nohup", "setsid", "nice", "ionice", "chrt", "timeout", "time", "stdbuf", "unbuffer"),
-    *("numactl", "taskset", "srun", "mpirun", "mpiexec", "torchrun", "accelerate", "systemd-run"),
-    *("uv", "uvx", "conda", "mamba", "poetry"),
-    *("nsys", "ncu", "compute-sanitizer", "gdb", "strace", "ltrace", "py-spy"),
-}
+_PLAIN = frozenset({"nohup", "setsid", "nice", "ionice", "chrt", "timeout", "time", "stdbuf", "unbuffer", "numactl"}
+                   | {"taskset", "prlimit"})  # fmt: skip
+"""Wrappers that give on the environment as it is, and are none of a language's."""
+WRAPPERS = _PLAIN | CLIENTS | {
+    *("env", "sudo", "doas", "exec", "systemd-run", "cgexec", "dotenv"),
+    *("srun", "mpirun", "mpiexec", "torchrun", "accelerate", "trtllm-llmapi-launch"),
+    *("uv", "uvx", "conda", "mamba", "micromamba", "poetry", "pdm", "pixi", "hatch", "rye", "pipenv", "pipx"),
+    *("apptainer", "singularity"),
+    *("nsys", "ncu", "compute-sanitizer", "cuda-gdb", "rocprof", "rocprofv3"),
+    *("gdb", "strace", "ltrace", "perf", "py-spy"),
+}  # fmt: skip
 """Programs that run the command behind their own options."""
 _PYTHON = re.compile(r"python(\d+(\.\d+)?t?)?|torchrun")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_TOKEN = re.compile(
-    r"(?P<control>[;&|<>\n]+)|(?P<word>(?:[^\s'\"\\;&|<>]|\\.|'[^']*'|\"(?:\\.|[^\"\\])*\")+)|\s+|.", re.S
-)
-_QUOTED = re.compile(r"'[^']*'|\\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ class Recognised:
         env: the variables that were taken off it.
         begin: where the engine's own program stands in `command`.
         arguments: where its own arguments begin.
-        container: it runs inside one.
+        within: the container that it runs in; None: in none.
     """
 
     engine: str
@@ -66,7 +60,12 @@ class Recognised:
     env: Mapping[str, str] = field(default_factory=dict)
     begin: int = 0
     arguments: int = 0
-    container: bool = False
+    within: Container | None = None
+
+    @property
+    def container(self) -> bool:
+        """It runs inside one."""
+        return self.within is not None
 
     @property
     def program(self) -> tuple[str, ...]:
@@ -78,88 +77,90 @@ class Recognised:
         """The engine's own arguments."""
         return self.command[self.arguments :]
 
+    def value_of(self, *flags: str) -> str | None:
+        """The value that the engine's arguments give the first of these flags that they have; None: they have none."""
+        words = ("", *self.given)
+        return next((value for flag in flags if (value := arguments.value_of(words, flag)) is not None), None)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Those that the command sets for the engine: in a container, those that it is given there."""
+        return self.within.env if self.within is not None else self.env
+
 
 def recognise(command: Sequence[str]) -> Recognised:
-    """What a command starts."""
-    words, env = _without_variables(tuple(command))
-    inside = _as_words(words)
-    inner, more = _without_variables(inside)
+    """What a command starts. One word with blanks in it is read as a shell would, if that starts an engine."""
+    words, env = without_variables(tuple(command))
+    typed = ("sh", "-c", words[0]) if len(words) == 1 and re.search(r"\s", words[0]) else _entered(words)
+    inside = as_words(typed)
+    inner, more = _carried(inside)
     for found, variables in ((inner, env | more), (words, env)):
-        if (place := _place(found)) is not None:
+        within = _container(found)
+        if (place := _place(found, within)) is not None:
             engine, begin, behind = place
-            return Recognised(engine, found, variables, begin, behind, _image(found) is not None)
-    return Recognised("command", words, env, arguments=min(arguments.program_ends(words), len(words)))
+            return Recognised(engine, found, variables, begin, behind, within)
+    return Recognised("command", words, env, arguments=_own_arguments(words), within=_container(words))
 
 
-def _without_variables(words: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Without the variables, `env` and `exec` at its beginning. `env` with options of its own stays."""
-    env: dict[str, str] = {}
-    while len(words) > 1:
-        if found := _ASSIGNMENT.fullmatch(words[0]):
-            env[found[1]] = found[2]
-        elif words[0] != "exec" and (arguments.program(words[0]) != "env" or words[1].startswith("-")):
-            break
-        words = words[1:]
-    return words, env
-
-
-# -- a shell ---------------------------------------------------------------------------------------------------
-
-
-def _as_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with the last command of a shell's script as words; as it is where that could change what it does."""
-    shell, script = arguments.shell_position(words), arguments.script_position(words)
-    if script is None or len(words) > script + 1 or (parted := _parted(words[script])) is None:
-        return words
-    before, last = parted
-    if not before:
-        return (*words[:shell], *(["env"] if shell and _ASSIGNMENT.fullmatch(last[0]) else []), *last)
-    last, env = _without_variables(last)
-    carried = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
-    run = " ".join([before, *carried, *([] if carried else ["exec"]), arguments.FORWARDS])
-    return (*words[:script], run, words[shell], *last)
-
-
-def _parted(script: str) -> tuple[str, tuple[str, ...]] | None:
-    """What a script does before its last command, and that command as words; None where that is not certain."""
-    script = script.replace("\\\n", " ").strip().rstrip(";").strip()
+def _own_arguments(words: tuple[str, ...]) -> int:
+    """Where the arguments of a program begin that is no engine's; behind all words where only a wrapper's are known."""
     begin = 0
-    for found in _TOKEN.finditer(script):
-        if found["control"] and (found["control"] == "&&" or not found["control"].strip(";\n")):
-            begin = found.end()
-        elif not (found["word"] or found[0].isspace()):
-            begin = -1
-        if begin < 0 or (found["control"] and begin != found.end()):
-            return None
-    last = script[begin:]
-    if re.search(r"[$`]", _QUOTED.sub("", last)) or re.search(r"(?:^|\s)~", last):
-        return None  # the shell would put something else there
-    try:
-        words = tuple(shlex.split(last))
-    except ValueError:
+    if within := _container(words):
+        begin = within.image
+    elif words and arguments.program(words[0]) in WRAPPERS:
+        begin = len(words)
+    python = next((i for i, word in enumerate(words) if _PYTHON.fullmatch(arguments.program(word))), None)
+    begin = begin if python is None else python
+    return min(begin + arguments.program_ends(words[begin:]), len(words))
+
+
+def _carried(words: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Without the variables at its beginning, and those that `env` sets behind wrappers that give them on."""
+    words, env = without_variables(words)
+    at = next((i for i, word in enumerate(words) if arguments.program(word) == "env"), None)
+    before = {arguments.program(word) for word in words[:at]}
+    if at is None or arguments.program(words[0]) not in _PLAIN or before & (WRAPPERS - _PLAIN):
+        return words, env
+    behind, more = without_variables(words[at:])
+    return (*words[:at], *behind), {**env, **more}
+
+
+def _entered(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a container with a shell as its entry point (`--entrypoint bash IMAGE -c "…"`) as its command."""
+    within = _container(words)
+    shell = within.option("--entrypoint") if within else None
+    if within is None or shell is None or arguments.program(shell) not in arguments.SHELLS:
+        return words
+    return within.with_entry_point(shell)
+
+
+def _container(words: Sequence[str]) -> Container | None:
+    """The container that a command runs; None where it runs none."""
+    at = next((i for i, word in enumerate(words) if arguments.program(word) in CLIENTS), None)
+    if at is None or (at and arguments.program(words[0]) not in WRAPPERS):
         return None
-    return (script[:begin].strip(), words) if words else None
+    return container(words, at)
 
 
-# -- the engine ------------------------------------------------------------------------------------------------
-
-
-def _place(words: Sequence[str]) -> tuple[str, int, int] | None:
+def _place(words: Sequence[str], within: Container | None) -> tuple[str, int, int] | None:
     """The engine, where its program stands, and where its arguments begin."""
     first = arguments.program(words[0]) if words else ""
-    if image := _image(words):
-        engine = next((name for pattern, name in _IMAGES if pattern.search(words[image])), "")
-        starts = range(image + 1, len(words))
-        entered = (engine, image, image + 1) if engine else None
+    begins = 0
+    if within is not None:
+        if (entry := within.option("--entrypoint")) and (found := _starts([entry, *words[within.image + 1 :]], 0)):
+            return found[0], within.image, within.image + found[1]
+        begins = within.image + 1
+        wrapped = True
     else:
         forwards = arguments.script_position(words) is not None and arguments.shell_script(words) is None
-        wrapped = forwards or first in WRAPPERS - _CONTAINERS or _PYTHON.fullmatch(first)
-        starts, entered = range(len(words) if wrapped else min(1, len(words))), None
-    for i in starts:
+        wrapped = bool(forwards or first in WRAPPERS - CLIENTS or _PYTHON.fullmatch(first))
+    for i in range(begins, len(words) if wrapped else min(1, len(words))):
         if (found := _starts(words, i)) is not None:
             engine, behind = found
             return engine, _python_before(words, i), behind
-    return entered
+    if within is not None and within.engine is not None:
+        return within.engine, within.image, within.image + 1
+    return None
 
 
 def _starts(words: Sequence[str], i: int) -> tuple[str, int] | None:
@@ -187,30 +188,3 @@ def _python_before(words: Sequence[str], i: int) -> int:
     while options > 0 and words[options].startswith("-"):
         options -= 1
     return options if _PYTHON.fullmatch(arguments.program(words[options])) else i
-
-
-_NO_VALUE = {
-    "-d",
-    "--detach",
-    "-i",
-    "-t",
-    "-it",
-    "-ti",
-    "--interactive",
-    "--tty",
-    "--rm",
-    "--privileged",
-    "--init",
-    "-P",
-}
-
-
-def _image(words: Sequence[str]) -> int | None:
-    """Where the image of `docker run` stands; None where no container is run."""
-    at = next((i for i, word in enumerate(words) if arguments.program(word) in _CONTAINERS), None)
-    if at is None or "run" not in words[at:] or (at and arguments.program(words[0]) not in WRAPPERS):
-        return None
-    i = words.index("run", at) + 1
-    while i < len(words) and words[i].startswith("-"):
-        i += 1 if "=" in words[i] or words[i] in _NO_VALUE else 2
-    return i if i < len(words) else None

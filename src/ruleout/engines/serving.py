@@ -1,6 +1,7 @@
 """An engine that serves over HTTP in OpenAI's style: the same launch, requests and answers; what differs is data.
 
-Wherever a command names its port and its host, the trial's own are set instead: a free port of the loopback interface.
+Wherever a command says how its server is reached, the trial's own is set instead: plain HTTP on a free port of the
+loopback interface. In a container the server keeps its port, and that is published there.
 """
 
 from __future__ import annotations
@@ -15,10 +16,16 @@ from ruleout.engines.base import Answer, Launch, Request
 from ruleout.engines.command import job
 from ruleout.engines.completions import answer_of
 from ruleout.engines.modelfolder import context_of, served_model
-from ruleout.engines.recognising import Recognised, recognise
+from ruleout.engines.recognising import recognise
+from ruleout.engines.switches import parted, switch
 from ruleout.engines.usual import usual_probes
 from ruleout.engines.workload import probes_under
 from ruleout.model import Case, Configuration, Mode, ServedModel, Stage, UsageError, arguments
+
+ENCRYPTED = (
+    *("--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs", "--ssl-cert-reqs", "--ssl-keyfile-password"),
+    "--enable-ssl-refresh",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,9 @@ class Server:
         model_flags: the flags that say which model; the first that is given counts.
         positional: the model may be the argument of the command instead.
         name_flags: the flags that give the model another name, by which clients know it.
-        bare: flags without a value, which an argument may follow.
+        reached_by: the flags besides port and host that say how clients reach it.
+        port: where it listens without a flag that says it.
+        key_variable: the variable that gives the key which clients have to show; empty: there is none.
         completions: the path that completes a prompt; chat needs a template, which small checkpoints lack.
         spelt: the command, in an environment and a folder, as the installed release takes it, where releases differ.
         context_flags: the flags that say how many tokens a prompt and its answer may have.
@@ -49,7 +58,9 @@ class Server:
     model_flags: tuple[str, ...] = ()
     positional: bool = True
     name_flags: tuple[str, ...] = ()
-    bare: frozenset[str] = frozenset()
+    reached_by: tuple[str, ...] = ENCRYPTED
+    port: int = 8000
+    key_variable: str = ""
     completions: str = openai.TEXT
     spelt: Callable[[tuple[str, ...], Mapping[str, str], str | None], tuple[str, ...]] = lambda argv, env, cwd: argv
     context_flags: tuple[str, ...] = ()
@@ -67,8 +78,9 @@ class Server:
         applied = factors.apply(case, configuration, self.override_flag)
         model = self.model(applied.argv)
         offline = self.offline if model is not None and _is_folder(model, case) else {}
+        argv = self.spelt(applied.argv, {k: v for k, v in applied.env.items() if v is not None}, case.cwd)
         return Launch(
-            argv=self.spelt(applied.argv, {k: v for k, v in applied.env.items() if v is not None}, case.cwd),
+            argv=_with_variables(argv, self.private),
             env={**self.private, **offline, **applied.env},
             cwd=case.cwd,
             port=0,
@@ -85,9 +97,17 @@ class Server:
         usual = case.probes or usual_probes(self._context(case, argv), self.logprobs)
         interface = openai.Interface(self.name_for_clients(argv), self.completions, self.logprobs)
         asked = openai.requests_of(probes_under(case, configuration, usual), interface)
-        key = arguments.value_of(argv, "--api-key")
+        key = recognise(argv).value_of("--api-key") or self._key(case)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return tuple(replace(request, headers={**request.headers, **headers}) for request in asked)
+
+    def _key(self, case: Case) -> str | None:
+        """The key that clients have to show, by its variable."""
+        if not self.key_variable:
+            return None
+        found = recognise(case.command)
+        given = {**case.env, **found.variables}
+        return given.get(self.key_variable) or (None if found.container else os.environ.get(self.key_variable)) or None
 
     def answer(self, request: Request, body: str) -> Answer | None:
         """The completion in the body, also of one that was encoded twice; None when it is none."""
@@ -95,17 +115,17 @@ class Server:
 
     def model(self, argv: Sequence[str]) -> str | None:
         """Which model the command serves; None when it does not say."""
-        named = _first(argv, self.model_flags)
+        named = recognise(argv).value_of(*self.model_flags)
         return self._argument(argv) if named is None and self.positional else named
 
     def name_for_clients(self, argv: Sequence[str]) -> str | None:
         """The name of the model in a request; None when the command does not say."""
-        named = _first(argv, self.name_flags)
+        named = recognise(argv).value_of(*self.name_flags)
         return self.model(argv) if named is None else named
 
     def _context(self, case: Case, argv: Sequence[str]) -> int | None:
         """How many tokens a prompt and its answer may have; None when nothing says it."""
-        given = _first(argv, self.context_flags) or ""
+        given = recognise(argv).value_of(*self.context_flags) or ""
         if given.isdecimal() and int(given):
             return int(given)
         model = self.model(argv)
@@ -118,14 +138,7 @@ class Server:
 
     def _argument(self, argv: Sequence[str]) -> str | None:
         """The first word that is no flag and no flag's value."""
-        rest = list(recognise(argv).given)
-        while rest:
-            token = rest.pop(0)
-            if arguments.is_value(token):
-                return token
-            if "=" not in token and token not in self.bare and not token.startswith("--no-") and rest:
-                rest.pop(0)
-        return None
+        return next((values[0] for flag, values in parted(self.name, recognise(argv).given) if not flag), None)
 
     def _on_free_port(self, case: Case) -> Case:
         found = recognise(case.command)
@@ -139,27 +152,38 @@ class Server:
                 f"case {case.name}: the command is not `{self.called}`",
                 "Use `engine: command`, which runs anything, with `ready: {path: …}` or `mode: job`.",
             )
-        if found.container:
-            _check_container(found)
-        argv = arguments.without(arguments.without(found.command, "--port"), "--host")
-        command = (*argv, "--port", "{port}", "--host", "127.0.0.1")
+        inner = found.value_of("--port") or str(self.port)
+        command = found.command
+        for flag in ("--port", "--host", *self.reached_by):
+            valued = arguments.never if switch(self.name, flag) else arguments.always
+            command = factors.without(command, flag, valued)
+        port, host = "{port}", "127.0.0.1"
+        if found.within is not None and not found.within.on_host:
+            port, host = inner, "0.0.0.0"
+        command = _container_of_a_trial((*command, "--port", port, "--host", host), inner)
         return replace(case, command=command, env={**case.env, **found.env})
 
 
-def _first(argv: Sequence[str], flags: Sequence[str]) -> str | None:
-    return next((value for flag in flags if (value := arguments.value_of(argv, flag)) is not None), None)
-
-
-def _check_container(found: Recognised) -> None:
-    """Raises UsageError for a container whose port cannot be reached, or that would outlive the trial."""
-    words = found.command[: found.begin]
-    if _first(words, ("--network", "--net")) != "host":
+def _container_of_a_trial(command: tuple[str, ...], inner: str) -> tuple[str, ...]:
+    """The command with its container, if there is one, as a trial runs it. Raises UsageError if unreachable."""
+    within = recognise(command).within
+    if within is None:
+        return command
+    if within.unreachable:
         raise UsageError(
-            f"a container of its own network: the port of {found.engine} in it cannot be chosen freely",
-            "Add --network host to the command, or give the command that the container runs, inside of it.",
+            f"a container with the network {within.unreachable!r}: no port of it can be reached",
+            "Leave the option out, or give the command that the container runs, inside of it.",
         )
-    if set(words) & {"-d", "--detach"}:
-        raise UsageError("a container in the background is not stopped with its command", "Leave out -d and --detach.")
+    return within.for_a_trial(inner)
+
+
+def _with_variables(command: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with variables for its container, if there is one, as far as it is not given them."""
+    for name, value in variables.items():
+        within = recognise(command).within
+        if within is not None and name not in within.env:
+            command = within.with_variable(name, value)
+    return command
 
 
 def _is_folder(model: str, case: Case) -> bool:

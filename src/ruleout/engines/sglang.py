@@ -20,6 +20,7 @@ SGLANG = Server(
     model_flags=("--model-path", "--model"),
     name_flags=("--served-model-name",),
     positional=False,
+    port=30000,
     offline={"HF_HUB_OFFLINE": "1"},
     override_flag="--json-model-override-args",
     # https://docs.sglang.io/docs/basic_usage/native_api.md; metrics are off unless the command turns them on

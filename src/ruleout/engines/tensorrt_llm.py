@@ -17,7 +17,6 @@ TENSORRT_LLM = Server(
     context_flags=("--max_seq_len", "--max-seq-len"),
     ready_path="/health",
     name_flags=("--served_model_name", "--served-model-name"),
-    bare=frozenset({"--trust_remote_code", "--trust-remote-code", "--grpc"}),
     offline={"HF_HUB_OFFLINE": "1"},
 )
 """The adapter."""

@@ -49,10 +49,6 @@ TRANSFORMERS = Server(
     ready_path="/health",
     model_flags=(_FORCED,),
     spelt=_as_release_takes_it,
-    bare=frozenset(
-        {"--continuous-batching", "--compile", "--trust-remote-code", "--cb-use-cuda-graph", "--enable-cors"}
-        | {"--input-validation", "--non-blocking", "--json", "-q", "--quiet", "-h", "--help"}
-    ),
     completions=openai.CHAT,
     offline={"HF_HUB_OFFLINE": "1"},
     pages=("/health",),

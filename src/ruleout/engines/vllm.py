@@ -7,7 +7,7 @@ only: what breaks on real ones breaks with the first request. Text is asked for 
 
 from __future__ import annotations
 
-from ruleout.engines.serving import Server
+from ruleout.engines.serving import ENCRYPTED, Server
 from ruleout.reading.formats.vllm import VLLM as LOG
 
 VLLM = Server(
@@ -18,12 +18,9 @@ VLLM = Server(
     logprobs=True,
     ready_path="/health",
     model_flags=("--model",),
-    name_flags=("--served-model-name",),
-    bare=frozenset(
-        {"--enforce-eager", "--trust-remote-code", "--enable-prefix-caching", "--enable-chunked-prefill"}
-        | {"--async-scheduling", "--disable-custom-all-reduce", "--enable-expert-parallel", "--disable-log-stats"}
-        | {"--enable-auto-tool-choice", "--enable-log-requests", "--skip-tokenizer-init", "--enable-lora", "--headless"}
-    ),
+    name_flags=("--served-model-name", "--served_model_name"),
+    reached_by=(*ENCRYPTED, "--uds"),
+    key_variable="VLLM_API_KEY",
     offline={"HF_HUB_OFFLINE": "1"},
     # https://docs.vllm.ai/en/latest/usage/usage_stats.html
     private={"VLLM_NO_USAGE_STATS": "1"},

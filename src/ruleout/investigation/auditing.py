@@ -14,7 +14,8 @@ from pathlib import Path
 from ruleout.audit import ModelFolder, audit
 from ruleout.engines import ENGINES, Recognised, recognise
 from ruleout.engines.serving import Server
-from ruleout.model import PRESENT, Case, Component, Evidence, Suspect, arguments
+from ruleout.engines.switches import parted
+from ruleout.model import PRESENT, Case, Component, Evidence, Suspect
 from ruleout.model.audit import Audit, AuditFinding, Host, Launch, Severity
 
 WEIGHT = {Severity.ERROR: 0.3, Severity.WARNING: 0.05}
@@ -28,10 +29,8 @@ _DIST_INFO = re.compile(r"(?P<name>[\w.]+)-(?P<version>\d[\w.]*)(?:\+[\w.]+)?\.d
 def launch_of(command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | None = None) -> Launch:
     """What a command asks for. `engine` is `command` where it starts none that is known."""
     found = recognise(command)
-    engine = ENGINES[found.engine]
-    bare = engine.bare if isinstance(engine, Server) else frozenset()
     return Launch(
-        found.engine, installed_release(found, cwd), _flags(found.given, bare), {**(env or {}), **found.env},
+        found.engine, installed_release(found, cwd), _flags(found), {**(env or {}), **found.variables},
         command=True, model=_served(found, command, cwd),
     )  # fmt: skip
 
@@ -44,19 +43,10 @@ def _served(found: Recognised, command: Sequence[str], cwd: str | None) -> str |
     return str(path) if path is not None and path.is_dir() else model
 
 
-def _flags(words: Sequence[str], bare: Iterable[str]) -> dict[str, str]:
+def _flags(found: Recognised) -> dict[str, str]:
     """The flags by their names in snake_case; of one that is given twice, the last."""
-    flags: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if arguments.is_value(word):
-            continue
-        name, equals, value = word.partition("=")
-        if not equals and name not in bare and rest and arguments.is_value(rest[0]):
-            value, equals = rest.pop(0), "="
-        flags[name.lstrip("-").replace("-", "_")] = value if equals else PRESENT
-    return flags
+    given = parted(found.engine, found.given)
+    return {flag.lstrip("-").replace("-", "_"): values[0] if values else PRESENT for flag, values in given if flag}
 
 
 def installed_release(found: Recognised, cwd: str | None = None) -> str | None:

@@ -6,13 +6,15 @@ What says which deployment it is (the model, its names, ports, parallel sizes, p
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
+from ruleout.engines.switches import parted
 from ruleout.investigation.sizes import sized
-from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism, arguments
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism
 
 MOST_LEVELS = 5
 _IDENTITY = re.compile(
@@ -38,30 +40,30 @@ class Choice:
 def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | None) -> Iterator[Choice]:
     """The flags and the variables that the command sets, in its order."""
     offers = {offer.flag: offer for offer in catalogue}
-    for flag, value in _flags(found.given, offers).items():
+    for flag, value in _flags(found).items():
         offer = offers.get(flag)
         level = PRESENT if value is None else value
         factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
         yield from _choice(factor, diagnosis, "given in the command")
-    for name, value in found.env.items():
+    for name, value in found.variables.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
             factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
             yield from _choice(factor, diagnosis, "given in the environment")
 
 
-def _flags(words: Sequence[str], offers: dict[str, Offer]) -> dict[str, str | None]:
-    """The long flags of a command that may be varied, with their values; those of several values are left alone."""
-    found: dict[str, str | None] = {}
-    rest = list(words)
-    while rest:
-        flag, equals, value = rest.pop(0).partition("=")
-        values = [value] if equals else []
-        bare = flag in offers and offers[flag].bare
-        while not equals and not bare and rest and arguments.is_value(rest[0]):
-            values.append(rest.pop(0))
-        if flag.startswith("--") and len(flag) > 2 and len(values) < 2 and not _IDENTITY.fullmatch(flag):
-            found[flag] = values[0] if values else None
-    return found
+def _flags(found: Recognised) -> dict[str, str | None]:
+    """The long flags of a command that may be varied, with their values.
+
+    Those of several values are left alone, in one place or in several: a level is one value, and cannot give them back.
+    """
+    given = parted(found.engine, found.given)
+    often = Counter(flag for flag, _ in given)
+    return {
+        flag: values[0] if values else None
+        for flag, values in given
+        if flag.startswith("--") and len(flag) > 2 and len(values) < 2 and often[flag] < 2
+        if not _IDENTITY.fullmatch(flag)
+    }
 
 
 def _choice(factor: Factor, diagnosis: Diagnosis | None, why: str) -> Iterator[Choice]:

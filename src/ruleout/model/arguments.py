@@ -36,6 +36,11 @@ def always(_: str) -> bool:
     return True
 
 
+def never(_: str) -> bool:
+    """The flag is a switch: what stands behind it is another argument."""
+    return False
+
+
 def is_value(token: str) -> bool:
     """Whether a token can be the value of the flag before it: it begins with no dash, or is a negative number."""
     return not token.startswith("-") or token == "-" or _NUMBER.fullmatch(token) is not None

@@ -108,6 +108,12 @@ def test_a_program_that_has_the_name_of_a_flag_stays() -> None:
     assert argv("--dtype x", DTYPE, "auto") == "--dtype x --dtype auto"
 
 
+def test_what_a_wrapper_is_told_is_no_level_of_the_engine() -> None:
+    command = ("nsys", "profile", "--dtype", "x", "vllm", "serve", "m", "--dtype=auto")
+    made = factors.apply(Case("c", "vllm", command, (DTYPE,)), Configuration(f="bf16"))
+    assert " ".join(made.argv) == "nsys profile --dtype x vllm serve m --dtype bf16"
+
+
 def test_levels_are_added_in_the_order_of_the_factors() -> None:
     both = (flag("--b", "1", "2", name="b"), flag("--a", "1", "2", name="a"))
     made = factors.apply(case("serve", "--a", "1", "--b", "1", factors=both), Configuration(a="2", b="2"))

@@ -32,9 +32,20 @@ from ruleout.engines import recognise
         ("sudo -E nohup vllm serve m", "vllm", "m"),
         ("timeout 30m vllm serve m", "vllm", "m"),
         ("uv run vllm serve m", "vllm", "m"),
+        ("pixi run --environment gpu vllm serve m", "vllm", "m"),
+        (
+            "conda run --no-capture-output -n vllm python -m vllm.entrypoints.openai.api_server --model m",
+            "vllm",
+            "--model m",
+        ),
+        ("apptainer exec --nv vllm.sif vllm serve m", "vllm", "m"),
+        ("srun --gres gpu:8 trtllm-llmapi-launch trtllm-serve m", "tensorrt-llm", "m"),
         ("nsys profile -o out python -m sglang.launch_server --model-path m", "sglang", "--model-path m"),
         ("docker run --gpus all --network host vllm/vllm-openai:v0.12.0 --model m", "vllm", "--model m"),
         ("docker run --rm -it -v /m:/m lmsysorg/sglang:dev python3 -m sglang.launch_server --tp 8", "sglang", "--tp 8"),
+        ("docker container run -ditP --pull always vllm/vllm-openai-rocm:v0.18.0 m --a 1", "vllm", "m --a 1"),
+        ("docker run --gpus all --entrypoint vllm vllm/vllm-openai serve m", "vllm", "m"),
+        ("docker run --entrypoint python3 lmsysorg/sglang -m sglang.launch_server --tp 8", "sglang", "--tp 8"),
         ("sudo podman run -e A=b ghcr.io/ggml-org/llama.cpp:server-cuda -m a.gguf", "llama.cpp", "-m a.gguf"),
     ],
 )
@@ -59,8 +70,8 @@ def test_an_engine_is_recognised_through_what_stands_before_it(command: str, eng
         "kubectl exec pod -- vllm serve m",
         "docker build -t vllm serve",
         "docker run python:3.12 python train.py",
-        "bash -c 'vllm serve m | tee server.log'",
-        "bash -c 'vllm serve m > server.log 2>&1'",
+        "bash -c 'vllm serve m | grep -v INFO'",
+        "bash -c 'vllm serve m < questions'",
         "bash -c 'vllm serve m & sleep 60; curl localhost:8000'",
         "bash -c 'vllm serve $MODEL'",
         "bash -c 'vllm serve ~/models/m'",
@@ -82,7 +93,32 @@ def test_what_cannot_be_taken_apart_with_certainty_is_just_a_command(command: st
         ("bash -c 'vllm serve m --a 1'", "vllm serve m --a 1", {}),
         ("bash -lc 'A=b exec vllm serve m'", "vllm serve m", {"A": "b"}),
         ("bash -c 'vllm serve m \\\n  --a 1'", "vllm serve m --a 1", {}),
-        ("nohup sh -c 'A=b vllm serve m'", "nohup env A=b vllm serve m", {}),
+        ("nohup sh -c 'A=b vllm serve m'", "nohup vllm serve m", {"A": "b"}),
+        ("nohup env A=b vllm serve m", "nohup vllm serve m", {"A": "b"}),
+        (
+            "timeout 30m env A=b C=d numactl -N 0 vllm serve m",
+            "timeout 30m numactl -N 0 vllm serve m",
+            {"A": "b", "C": "d"},
+        ),
+        ("sudo env A=b vllm serve m", "sudo env A=b vllm serve m", {}),
+        ("bash -c 'export A=b C=\"d e\"; vllm serve m'", "vllm serve m", {"A": "b", "C": "d e"}),
+        (
+            "bash -c 'set -e\nexport A=b\nE=f vllm serve m'",
+            """bash -c 'set -e\nexec "$@"' bash vllm serve m""",
+            {"A": "b", "E": "f"},
+        ),
+        ("bash -c 'export A=$B; vllm serve m'", """bash -c 'export A=$B; exec "$@"' bash vllm serve m""", {}),
+        (
+            "bash -c '. venv/bin/activate; export A=b; vllm serve m'",
+            """bash -c '. venv/bin/activate; export A=b; exec "$@"' bash vllm serve m""",
+            {},
+        ),
+        ("bash -c 'vllm serve m --a 1 2>&1 | tee server.log'", "vllm serve m --a 1", {}),
+        ("bash -c 'nohup vllm serve m > \"a b.log\" 2>&1 &'", "nohup vllm serve m", {}),
+        ("bash -c 'vllm serve m2>>log'", "vllm serve m2", {}),
+        ("bash -c 'vllm serve m --b \"c > d\"'", "vllm serve m --b 'c > d'", {}),
+        ("'A=b vllm serve m --c \"d e\"'", "vllm serve m --c 'd e'", {"A": "b"}),
+        ("docker run --entrypoint /bin/bash i -c 'vllm serve m'", "docker run --entrypoint '' i vllm serve m", {}),
         ("docker run i bash -c 'A=b vllm serve m'", "docker run i env A=b vllm serve m", {}),
     ],
 )
@@ -113,3 +149,25 @@ def test_a_script_that_does_something_before_runs_the_engine_as_words() -> None:
 )
 def test_the_program_is_what_is_asked_for_its_help(command: str, program: str) -> None:
     assert shlex.join(recognise(shlex.split(command)).program) == program
+
+
+@pytest.mark.parametrize(
+    ("command", "begin"),
+    [
+        ("python train.py --x 1", "--x 1"),
+        ("./run.sh --x 1", "--x 1"),
+        ("docker run --gpus all python:3.12 python -u train.py --x 1", "--x 1"),
+        ("docker run --gpus all image --x 1", "--x 1"),
+        ("apptainer run --nv image.sif --x 1", ""),
+        ("srun --mem 1G python train.py --x 1", "--x 1"),
+    ],
+)
+def test_of_a_program_that_is_no_engine_a_wrappers_options_are_not_its_own(command: str, begin: str) -> None:
+    found = recognise(shlex.split(command))
+    assert (found.engine, shlex.join(found.given)) == ("command", begin)
+
+
+def test_a_containers_variables_are_those_that_it_is_given() -> None:
+    command = "HF_TOKEN=t docker run -e A=b --env=C=d -e HF_TOKEN vllm/vllm-openai --model m"
+    found = recognise(shlex.split(command))
+    assert (dict(found.variables), found.env) == ({"A": "b", "C": "d"}, {"HF_TOKEN": "t"})

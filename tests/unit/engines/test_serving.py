@@ -9,6 +9,7 @@ import pytest
 import re2
 
 from ruleout.engines import ENGINES
+from ruleout.engines.serving import Server
 from ruleout.model import Case, Configuration, Factor, Mechanism, Mode, Probe, UsageError
 
 COMMANDS = {
@@ -167,10 +168,86 @@ def test_a_container_is_launched_on_the_hosts_network() -> None:
         assert launch.argv[-4:] == ("--port", "{port}", "--host", "127.0.0.1")
 
 
+def test_a_container_of_its_own_network_publishes_the_servers_port_on_the_loopback_interface() -> None:
+    launch = ENGINES["vllm"].launch(container("-p", "8000:8000", "--gpus", "all", "-p", "81:81"), BASE)
+    before, behind = launch.argv[: launch.argv.index("vllm/vllm-openai")], launch.argv[-4:]
+    assert " ".join(before).startswith("docker run --rm --gpus all -p 81:81 -p 127.0.0.1:{port}:8000")
+    assert behind == ("--port", "8000", "--host", "0.0.0.0")
+
+
+def test_the_port_that_a_server_has_in_its_container_stays() -> None:
+    words = ("docker", "run", "-p", "80:9000/tcp", "vllm/vllm-openai", "--port=9000", "--model", "m")
+    argv = ENGINES["vllm"].launch(Case("c", "vllm", words), BASE).argv
+    assert "127.0.0.1:{port}:9000" in argv
+    assert "80:9000/tcp" not in argv
+    assert argv[-4:-2] == ("--port", "9000")
+
+
+def test_a_container_is_run_for_one_trial_and_leaves_nothing() -> None:
+    words = ("-dit", "--name", "server", "--restart=always", "--rm", "-t", "-v", "a:b", "--net", "host")
+    argv = ENGINES["vllm"].launch(container(*words), BASE).argv
+    assert argv[: argv.index("-e")] == ("docker", "run", "--rm", "-i", "-v", "a:b", "--net", "host")
+
+
+def test_a_variable_is_set_where_the_engine_runs() -> None:
+    factor = Factor("x", Mechanism.ENV, "VLLM_X", ("1", "0", "unset"), "1")
+    given = Case("c", "vllm", ("docker", "run", "-e", "VLLM_X=1", "vllm/vllm-openai", "--model", "m"), (factor,))
+    for level, expected in (("1", ["VLLM_X=1"]), ("0", ["VLLM_X=0"]), ("unset", [])):
+        launch = ENGINES["vllm"].launch(given, Configuration(x=level))
+        assert [word for word in launch.argv if word.startswith("VLLM_X")] == expected
+        assert "VLLM_X" not in launch.env
+        assert "VLLM_NO_USAGE_STATS=1" in launch.argv
+
+
+@pytest.mark.parametrize("network", ["none", "container:other"])
+def test_a_container_that_cannot_be_reached_is_refused(network: str) -> None:
+    with pytest.raises(UsageError, match="no port of it can be reached"):
+        ENGINES["vllm"].launch(container("--network", network), BASE)
+
+
 @pytest.mark.parametrize(
-    ("words", "told"),
-    [((), "network"), (("--network", "bridge"), "network"), (("--net=host", "-d"), "background")],
+    ("command", "launched"),
+    [
+        ("mpirun --host a,b -n 4 trtllm-serve m --host 0.0.0.0", "mpirun --host a,b -n 4 trtllm-serve m"),
+        ("srun --port 1 vllm serve m --port 2", "srun --port 1 vllm serve m"),
+        ("vllm serve m --uds /s --ssl-keyfile k --enable-ssl-refresh --tp 2", "vllm serve m --tp 2"),
+        ("vllm serve --enable-sleep-mode m", "vllm serve --enable-sleep-mode m"),
+    ],
 )
-def test_a_container_that_cannot_be_reached_or_stopped_is_refused(words: tuple[str, ...], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        ENGINES["vllm"].launch(container(*words), BASE)
+def test_only_what_says_how_the_server_is_reached_is_replaced(command: str, launched: str) -> None:
+    engine = "tensorrt-llm" if "trtllm" in command else "vllm"
+    argv = ENGINES[engine].launch(Case("c", engine, tuple(command.split())), BASE).argv
+    assert " ".join(argv) == f"{launched} --port {{port}} --host 127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vllm serve --enable-sleep-mode m",
+        "vllm serve -O3 m --tp 8",
+        "vllm serve --dtype float16 --headless m",
+        "vllm serve -tp 8 --served-model-name a b --enforce-eager m",
+        "vllm serve m --cudagraph-capture-sizes 1 2",
+        "trtllm-serve --trust_remote_code m --tp_size 8",
+    ],
+)
+def test_a_switch_does_not_take_the_model_for_its_value(command: str) -> None:
+    engine = ENGINES["tensorrt-llm" if "trtllm" in command else "vllm"]
+    assert isinstance(engine, Server)
+    assert engine.model(command.split()) == "m"
+
+
+@pytest.mark.parametrize(
+    ("command", "env"),
+    [("vllm serve m --api-key k", {}), ("vllm serve m", {"VLLM_API_KEY": "k"}),
+     ("docker run -e VLLM_API_KEY=k vllm/vllm-openai m", {})],
+)  # fmt: skip
+def test_the_key_is_shown_however_the_server_was_given_it(command: str, env: dict[str, str]) -> None:
+    case = Case("c", "vllm", tuple(command.split()), env=env)
+    assert ENGINES["vllm"].requests(case, BASE)[0].headers["Authorization"] == "Bearer k"
+
+
+def test_what_a_wrapper_is_told_says_nothing_of_the_model() -> None:
+    engine = ENGINES["llama.cpp"]
+    assert isinstance(engine, Server)
+    assert engine.model(["docker", "run", "-m", "8g", "ghcr.io/ggml-org/llama.cpp:server", "-hf", "org/m"]) == "org/m"
