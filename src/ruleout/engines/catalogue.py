@@ -28,6 +28,8 @@ class Offer:
         known: all levels that it takes; empty where that is not known.
         also: other spellings of the flag.
         said_by: who lists the levels.
+        formerly: its name in older releases; empty: the same.
+        asked: the installed engine's help has it.
         matters: it can make a difference on this hardware and for this model.
     """
 
@@ -37,7 +39,9 @@ class Offer:
     known: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     said_by: str = ""
+    asked: bool = False
     matters: bool = True
+    formerly: str = ""
 
     @property
     def bare(self) -> bool:
@@ -77,7 +81,10 @@ def _offer(
         known, said_by = tuple(entry["levels"][release]), f"{engine} {release}"
     matters = set(entry.get("needs", ())) <= set(holds)
     levels = tuple(level for level in _tried(entry, known, holds) if level in known) if matters else ()
-    return Offer(flag, Component(entry["component"]), levels, known, tuple(entry.get("also", ())), said_by, matters)
+    also, former = tuple(entry.get("also", ())), str(entry.get("formerly", ""))
+    return Offer(
+        flag, Component(entry["component"]), levels, known, also, said_by, told is not None, matters, former
+    )  # fmt: skip
 
 
 def _tried(entry: Mapping[str, Any], known: tuple[str, ...], holds: Collection[str]) -> tuple[str, ...]:

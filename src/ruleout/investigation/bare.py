@@ -6,6 +6,7 @@ Before, nothing is varied: which few of an engine's hundreds of settings are wor
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,12 @@ from ruleout.engines import ENGINES, Recognised, recognise
 from ruleout.engines.catalogue import offers, spelt_out
 from ruleout.engines.helping import help_of
 from ruleout.engines.serving import Server
-from ruleout.investigation.choosing import choose
+from ruleout.investigation.auditing import installed_release
+from ruleout.investigation.choosing import choose, released
 from ruleout.investigation.givens import Choice
 from ruleout.investigation.suspecting import diagnosis_of, with_observed
 from ruleout.investigation.traits import traits
-from ruleout.model import Case, Mode, Observation, UsageError, arguments
+from ruleout.model import Case, EngineId, Mode, Observation, UsageError, arguments
 
 _LONGEST = 60
 
@@ -49,11 +51,20 @@ def widened(
     found = replace(recognise(case.command), env=case.env)
     diagnosis = with_observed(diagnosis_of(log, watched=watched), observed) if log is not None else None
     version = diagnosis.engine.version if diagnosis and diagnosis.engine.name == found.engine else None
+    version = version or installed_release(found, case.cwd)
     known = found.engine != "command" and not found.container
     told = help_of(found.engine, found.program, case.env, case.cwd, ask=ask) if known else None
-    holds = traits(diagnosis, found.command, _folder(found))
-    choices = choose(found, diagnosis, offers(found.engine, version, holds, told))
+    here = version is not None or told is not None or _is_here(found)
+    holds = traits(diagnosis, found.command, _folder(found), found.variables, here=here)
+    catalogue = released(EngineId(found.engine, version), offers(found.engine, version, holds, told), found.given)
+    choices = choose(found, diagnosis, catalogue)
     return replace(case, factors=tuple(choice.factor for choice in choices)), choices
+
+
+def _is_here(found: Recognised) -> bool:
+    """Whether the engine's program is on this machine, as far as its name tells: a Python is everywhere."""
+    program = "" if found.container or "-m" in found.program else next(iter(found.program), "")
+    return bool(program) and shutil.which(program) is not None
 
 
 def _folder(found: Recognised) -> Path | None:

@@ -13,12 +13,13 @@ from dataclasses import replace
 
 from ruleout.diagnosis.alternatives import alternative
 from ruleout.diagnosis.factors import priors, spoken_of
+from ruleout.diagnosis.flags import spelt
 from ruleout.diagnosis.ran import in_effect
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
-from ruleout.investigation.givens import MOST_LEVELS, Choice, factor_name, flag_factor, given, worth_of
+from ruleout.investigation.givens import MOST_LEVELS, Choice, given, offered, worth_of
 from ruleout.investigation.sizes import LEAST
-from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClass, Mechanism, Stage, arguments
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, EngineId, Factor, FailureClass, Mechanism, Stage, arguments
 from ruleout.model.diagnosis import Suspect
 
 MOST, MOST_OF_REFUSAL = 8, 3
@@ -59,6 +60,28 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
     named = {choice.factor.name: choice for choice in reversed(choices.values())}  # of two of one name, the first
     kept = [choice for choice in reversed(named.values()) if _worth(choice, diagnosis, refused)]
     return _ordered(kept, suspects, MOST_OF_REFUSAL if refused else MOST)
+
+
+def released(engine: EngineId, catalogue: Sequence[Offer], words: Collection[str] = ()) -> tuple[Offer, ...]:
+    """What a release knows of the catalogue, under the names that it has there; the variable, where there is no flag.
+
+    Where the installed engine's help was read, that is known already.
+
+    Args:
+        words: of the command; a former name that it uses is one that its engine takes.
+    """
+    given = {word.partition("=")[0] for word in words}
+    found = []
+    for offer in catalogue:
+        if offer.formerly in given:
+            found.append(replace(offer, flag=offer.formerly))
+            continue
+        named = [] if offer.asked else [spelt(engine, {offer.flag: level}) for level in offer.levels or ("",)]
+        if all(named):
+            name = next((flag for change in named if change for flag in change), offer.flag)
+            levels = tuple(level for change in named if change for level in change.values())
+            found.append(replace(offer, flag=name, levels=levels if offer.levels and named else offer.levels))
+    return tuple(found)
 
 
 def refusal(diagnosis: Diagnosis) -> bool:
@@ -107,10 +130,9 @@ def _proposed(found: Recognised, diagnosis: Diagnosis, idle: Collection[str]) ->
         why = f"{_told(suspect)}: the diagnosis would try it"
         for name, level in alternative(diagnosis, suspect).items():
             if arguments.variable(name):
-                baseline = found.env.get(name, UNSET)
-                yield Choice(Factor(factor_name(name), Mechanism.ENV, name, (baseline, level or "1"), baseline), why)
+                yield Choice(offered(name, [level or "1"], found.variables.get(name, UNSET)), why)
             elif level != ABSENT and name not in idle:
-                yield Choice(flag_factor(name, ABSENT, [level or PRESENT]), why)
+                yield Choice(offered(name, [level or PRESENT]), why)
 
 
 def _offered(diagnosis: Diagnosis | None, catalogue: Sequence[Offer]) -> Iterator[Choice]:
@@ -118,7 +140,7 @@ def _offered(diagnosis: Diagnosis | None, catalogue: Sequence[Offer]) -> Iterato
         levels = [level for level in worth_of(offer) if diagnosis is None or not _already(diagnosis, offer, level)]
         if not levels:
             continue
-        factor = flag_factor(offer.flag, ABSENT, levels)
+        factor = offered(offer.flag, levels)
         suspect = next((s for s in (diagnosis.suspects if diagnosis else ()) if spoken_of([s], factor) >= LEAST), None)
         yield Choice(factor, _told(suspect) if suspect else f"decides on {offer.component}")
 
@@ -136,7 +158,8 @@ def _told(suspect: Suspect) -> str:
 
 
 def _merged(one: Factor, other: Factor) -> Factor:
-    """The first with the levels of both. A row of sizes stays as it is."""
+    """The first with the levels of both; of `auto`, absence is none. A row of sizes stays as it is."""
     if one.ordered:
         return one
-    return replace(one, levels=tuple(dict.fromkeys([*one.levels, *other.levels]))[:MOST_LEVELS])
+    more = [level for level in other.levels if level != ABSENT or one.baseline != "auto"]
+    return replace(one, levels=tuple(dict.fromkeys([*one.levels, *more]))[:MOST_LEVELS])

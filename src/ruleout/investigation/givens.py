@@ -14,7 +14,7 @@ from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
 from ruleout.engines.switches import parted
 from ruleout.investigation.sizes import sized
-from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism
+from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism, arguments
 
 MOST_LEVELS = 5
 _IDENTITY = re.compile(
@@ -24,8 +24,14 @@ _IDENTITY = re.compile(
     r"|.*parser|lora.*|mmproj.*|hf-.*|json-model-override-args|.*log.*|.*metrics.*|uvicorn.*|seed|api-server-count|help|version)"
 )
 """Flags that say what is served, where and to whom: another value would be another deployment, not a trial of this."""
-_VARIABLES = re.compile(r"(?:NCCL|VLLM|SGLANG|TORCH|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM)_\w+")
-_LEFT_ALONE = re.compile(r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|USAGE_STATS)$")
+_VARIABLES = re.compile(
+    r"(?:NCCL|VLLM|SGLANG|SGL|TORCH|TORCHINDUCTOR|PYTORCH|CUDA|TRITON|FLASHINFER|GGML|TLLM|TRTLLM|HSA|HIP|AITER|UCX)_\w+"
+)
+_LEFT_ALONE = re.compile(
+    r".*VISIBLE.*|.*(?:KEY|TOKEN|PATH|HOME|DIR|ROOT|URL|USAGE_STATS|TRACK|ARCH_LIST|HOST_IP|PORT|IFNAME|HCA)$"
+    r"|.*(?:_LOG|LOGGING|DEBUG).*"
+)
+"""Variables that say where things are, for whom, or how much is told of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,13 @@ def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | 
     offers = {offer.flag: offer for offer in catalogue}
     for flag, value in _flags(found).items():
         offer = offers.get(flag)
+        if value is None and (off := arguments.negation(flag)) in offers:
+            # On by itself, so that its absence changes nothing: of both, an engine takes the last.
+            yield Choice(flag_factor(str(off), ABSENT, [PRESENT]), f"the command gives {flag}", given=True)
+            continue
         level = PRESENT if value is None else value
-        factor = flag_factor(flag, level, [ABSENT, *(worth_of(offer) if offer else ())])
+        without = [] if level == "auto" else [ABSENT]  # which is what an engine does without it
+        factor = flag_factor(flag, level, [*without, *(worth_of(offer) if offer else ())])
         yield from _choice(factor, diagnosis, "given in the command")
     for name, value in found.variables.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
@@ -68,7 +79,8 @@ def _flags(found: Recognised) -> dict[str, str | None]:
 
 def _choice(factor: Factor, diagnosis: Diagnosis | None, why: str) -> Iterator[Choice]:
     suspects = diagnosis.suspects if diagnosis else ()
-    if (worth := sized(factor, suspects, failed=diagnosis is not None)) is not None:
+    worth = sized(factor, suspects, failed=diagnosis is not None)
+    if worth is not None and len(worth.levels) > 1:
         searched = "; the largest that works is looked for" if worth.ordered else ""
         yield Choice(worth, why + searched, given=True)
 
@@ -82,6 +94,14 @@ def flag_factor(flag: str, baseline: str, others: Sequence[str]) -> Factor:
     """A flag as a factor, of no more levels than are worth their trials."""
     levels = tuple(dict.fromkeys([baseline, *others]))[:MOST_LEVELS]
     return Factor(factor_name(flag), Mechanism.FLAG, flag, levels, baseline)
+
+
+def offered(name: str, others: Sequence[str], baseline: str = UNSET) -> Factor:
+    """A setting that the command leaves alone, a flag or a variable, as a factor. `baseline`: of a variable."""
+    if not arguments.variable(name):
+        return flag_factor(name, ABSENT, others)
+    levels = tuple(dict.fromkeys([baseline, *others]))[:MOST_LEVELS]
+    return Factor(factor_name(name), Mechanism.ENV, name, levels, baseline)
 
 
 def factor_name(target: str) -> str:

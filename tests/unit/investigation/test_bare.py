@@ -146,6 +146,60 @@ def test_without_a_log_the_flags_and_what_usually_matters_are_offered() -> None:
     assert "enforce_eager" in levels(case)
 
 
+def offered(command: str) -> Case:
+    return widened(bare_case(shlex.split(command)), None, ask=False)[0]
+
+
+def test_without_a_log_an_expert_s_few_are_offered_by_what_the_command_tells_of_model_and_machine() -> None:
+    found = levels(offered("python3 -m sglang.launch_server --model-path org/GLM-5-NVFP4 --tp 8"))
+    assert list(found) == [
+        *("attention_backend", "dsa_decode_backend", "dsa_prefill_backend", "kv_cache_dtype", "fp4_gemm_backend"),
+        *("moe_runner_backend", "disable_cuda_graph", "disable_custom_all_reduce"),
+    ]
+    assert found["kv_cache_dtype"] == ("absent", "bf16", "fp8_e4m3")
+
+
+def test_a_former_name_that_the_command_uses_stays() -> None:
+    found = levels(offered("sglang serve --model-path m --nsa-decode-backend flashmla_sparse"))
+    assert found["nsa_decode_backend"][:2] == ("flashmla_sparse", "absent")
+    assert "trtllm" in found["nsa_decode_backend"]
+    assert "dsa_decode_backend" not in found
+
+
+def test_what_is_on_by_itself_is_switched_off_not_left_out() -> None:
+    found = levels(offered("vllm serve m --enable-prefix-caching"))
+    assert found["no_enable_prefix_caching"] == ("absent", "present")
+    assert "enable_prefix_caching" not in found
+    assert levels(offered("vllm serve m --no-enable-prefix-caching"))["no_enable_prefix_caching"] == (
+        "present",
+        "absent",
+    )
+
+
+def test_what_is_given_several_times_or_is_left_to_the_engine_is_no_level_to_leave_out() -> None:
+    found = levels(offered("vllm serve m --middleware x --middleware y --kv-cache-dtype auto --x auto"))
+    assert "middleware" not in found
+    assert found["kv_cache_dtype"] == ("auto", "bfloat16", "fp8")
+    assert "x" not in found
+
+
+def test_a_release_is_offered_what_it_has_under_the_name_that_it_has_there(tmp_path: Path) -> None:
+    log = (
+        "INFO 11-30 01:51:30 [core.py:1] Initializing a V1 LLM engine (v{0}) with config: model='m', device_config=cuda"
+    )
+    new = failed("vllm serve m", tmp_path, log.format("0.18.0"), "RuntimeError: CUDA error: an illegal memory access")
+    old = failed("vllm serve m", tmp_path, log.format("0.12.0"), "RuntimeError: CUDA error: an illegal memory access")
+    assert "--attention-backend" in {factor.target for factor in new.factors}
+    assert "VLLM_ATTENTION_BACKEND" in {factor.target for factor in old.factors}
+    assert not {"--attention-backend", "--linear-backend"} & {factor.target for factor in old.factors}
+
+
+def test_variables_that_only_say_where_or_how_much_is_told_are_no_factors() -> None:
+    command = "NCCL_DEBUG=INFO VLLM_LOGGING_LEVEL=DEBUG NCCL_SOCKET_IFNAME=eth0 VLLM_HOST_IP=10.0.0.1 vllm serve m"
+    assert not {name for name, found in levels(offered(command)).items() if "unset" in found}
+    assert "nccl_p2p_disable" in levels(offered(f"NCCL_P2P_DISABLE=1 {command}"))
+
+
 def test_a_job_has_its_flags() -> None:
     case, _ = widened(bare_case(shlex.split("python train.py --backend fast -v --tf32 --depth=4")), None)
     assert levels(case) == {
