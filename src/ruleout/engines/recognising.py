@@ -89,11 +89,9 @@ class Recognised:
 
 
 def recognise(command: Sequence[str]) -> Recognised:
-    """What a command starts. One word with blanks in it is read as a shell would, if that starts an engine."""
+    """What a command starts."""
     words, env = without_variables(tuple(command))
-    typed = ("sh", "-c", words[0]) if len(words) == 1 and re.search(r"\s", words[0]) else _entered(words)
-    inside = as_words(typed)
-    inner, more = _carried(inside)
+    inner, more = _carried(as_words(_entered(words)))
     for found, variables in ((inner, env | more), (words, env)):
         within = _container(found)
         if (place := _place(found, within)) is not None:

@@ -14,10 +14,13 @@ from pathlib import Path
 from ruleout.engines import ENGINES, Recognised, recognise
 from ruleout.engines.catalogue import offers, spelt_out
 from ruleout.engines.helping import help_of
+from ruleout.engines.scripts import as_words
 from ruleout.engines.serving import Server
+from ruleout.engines.unreached import unreached
 from ruleout.investigation.auditing import installed_release
 from ruleout.investigation.choosing import choose, released
 from ruleout.investigation.givens import Choice
+from ruleout.investigation.pasted import refuse
 from ruleout.investigation.suspecting import diagnosis_of, with_observed
 from ruleout.investigation.traits import traits
 from ruleout.model import Case, EngineId, Mode, Observation, UsageError, arguments
@@ -26,16 +29,32 @@ _LONGEST = 60
 
 
 def bare_case(command: Sequence[str]) -> Case:
-    """The case of a command, without factors. Raises UsageError when there is no command, or no program in it."""
+    """The case of a command, without factors.
+
+    Raises UsageError when there is no command or no program in it, when signs of it were replaced on its way here, and
+    when it starts an engine where no trial reaches it.
+    """
     if not command:
         raise UsageError("nothing to investigate", "Name a case file, or give a command behind `--`.")
     if not command[0].strip():
         raise UsageError("the command has no program: its first word is empty", "Name the program behind `--`.")
+    command = _as_typed(command)
+    refuse(command)
+    if told := unreached(command):
+        raise UsageError(*told)
     found = recognise(command)
+    refuse(found.command)
     serves = found.engine != "command"
     launched = spelt_out(found.command, offers(found.engine)) if serves else found.command
     mode = Mode.SERVE if serves else Mode.JOB
     return Case(_name(found), found.engine, launched, env=found.env, mode=mode)
+
+
+def _as_typed(command: Sequence[str]) -> tuple[str, ...]:
+    """The command; of one that is one word in quotes, the words that a shell makes of it."""
+    if len(command) > 1 or not re.search(r"\s", command[0].strip()) or Path(command[0]).exists():
+        return tuple(command)
+    return as_words(("sh", "-c", command[0]))
 
 
 def widened(

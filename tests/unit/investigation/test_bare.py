@@ -59,6 +59,49 @@ def test_without_a_command_there_is_nothing_to_investigate() -> None:
         bare_case(())
 
 
+@pytest.mark.parametrize(
+    ("word", "command", "env"),
+    [
+        ("A=b vllm serve m --x 'c d' 2>&1 | tee log", ("vllm", "serve", "m", "--x", "c d"), {"A": "b"}),
+        ("python train.py --x 1", ("python", "train.py", "--x", "1"), {}),
+        ("python train.py && echo", ("sh", "-c", """python train.py && exec "$@\"""", "sh", "echo"), {}),
+    ],
+)
+def test_a_command_in_quotes_is_read_as_a_shell_reads_it(
+    word: str, command: tuple[str, ...], env: dict[str, str]
+) -> None:
+    case = bare_case([word])
+    assert (case.command, case.env) == (command, env)
+
+
+@pytest.mark.parametrize(
+    ("command", "what", "remedy"),
+    [
+        ("bash -c 'vllm serve $MODEL'", "$MODEL in it is known to the shell alone", "values in their places"),
+        ("bash -c 'cd /x; vllm serve m | grep -v INFO'", "cannot be taken apart", "without pipes"),
+        ("ssh box vllm serve m", "ssh starts vllm serve", "host: {ssh"),
+        ("kubectl exec pod -- vllm serve m", "kubectl starts vllm serve", "inside of the pod"),
+        ("docker exec -it c vllm serve m", "docker exec starts vllm serve", "docker run"),
+        ("docker compose up", "docker compose up: what it starts stands in its file", "docker run"),
+    ],
+)
+def test_a_server_that_no_trial_reaches_is_refused_with_what_to_give_instead(
+    command: str, what: str, remedy: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        bare_case(shlex.split(command))
+    assert what in error.value.what
+    assert remedy in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["bash -c 'vllm serve m & sleep 9; curl localhost:8000'", "vllm bench serve --model m", "ssh box ./test.sh"],
+)
+def test_what_ends_by_itself_stays_a_job(command: str) -> None:
+    assert bare_case(shlex.split(command)).mode is Mode.JOB
+
+
 def test_what_the_command_sets_is_varied_to_its_absence_and_to_what_else_is_worth_a_trial(tmp_path: Path) -> None:
     case = failed("vllm serve m --dtype float32 --block-size=16 --enforce-eager", tmp_path, CPU)
     assert levels(case)["dtype"] == ("float32", "absent", "bfloat16")
