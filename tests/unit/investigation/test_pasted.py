@@ -12,7 +12,7 @@ from ruleout.model import UsageError
 @pytest.mark.parametrize(
     ("words", "what", "remedy"),
     [
-        (["vllm", "m", "\u2013dtype", "auto"], "word 3 of the command, \u2013dtype, begins with U+2013", "Write --dtype"),
+        (["vllm", "\u2013dtype"], "word 2 of the command, \u2013dtype, begins with U+2013", "Write --dtype"),
         (["\u2014tp", "8"], "U+2014", "Write --tp"),
         (["-\u2010tp=8"], "U+2010", "Write --tp=8"),
         (["\u2212m", "x"], "U+2212", "Write -m"),
