@@ -12,7 +12,7 @@ from typing import Any
 
 from ruleout.engines.helping import Help
 from ruleout.engines.levels.reading import entries, release_of
-from ruleout.model import PRESENT, Component
+from ruleout.model import PRESENT, Component, arguments
 
 ASSUMED = frozenset({"gpu"})
 """What holds while nobody knows better."""
@@ -28,6 +28,7 @@ class Offer:
         known: all levels that it takes; empty where that is not known.
         also: other spellings of the flag.
         said_by: who lists the levels.
+        default: the level that it has without the flag; empty where that is not known, or the engine chooses.
         formerly: its name in older releases; empty: the same.
         asked: the installed engine's help has it.
         matters: it can make a difference on this hardware and for this model.
@@ -42,6 +43,7 @@ class Offer:
     asked: bool = False
     matters: bool = True
     formerly: str = ""
+    default: str = ""
 
     @property
     def bare(self) -> bool:
@@ -67,7 +69,7 @@ def _offer(
     entry: Mapping[str, Any], engine: str, version: str | None, holds: Collection[str], told: Help | None
 ) -> Offer | None:
     flag = str(entry.get("switched_off_by", entry["flag"]))
-    if told is not None and flag not in told.flags:
+    if told is not None and flag not in told.flags and not arguments.variable(flag):
         flag = str(entry.get("formerly", ""))
         if flag not in told.flags:
             return None
@@ -83,8 +85,17 @@ def _offer(
     levels = tuple(level for level in _tried(entry, known, holds) if level in known) if matters else ()
     also, former = tuple(entry.get("also", ())), str(entry.get("formerly", ""))
     return Offer(
-        flag, Component(entry["component"]), levels, known, also, said_by, told is not None, matters, former
-    )  # fmt: skip
+        flag,
+        Component(entry["component"]),
+        levels,
+        known,
+        also,
+        said_by,
+        asked=told is not None,
+        matters=matters,
+        formerly=former,
+        default=str(entry.get("default", "")),
+    )
 
 
 def _tried(entry: Mapping[str, Any], known: tuple[str, ...], holds: Collection[str]) -> tuple[str, ...]:

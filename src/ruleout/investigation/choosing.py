@@ -51,7 +51,7 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
     choices: dict[tuple[Mechanism, str], Choice] = {}
     for choice in (
         *given(found, catalogue, diagnosis),
-        *(_proposed(found, diagnosis, {o.flag for o in catalogue if not o.matters}) if diagnosis else ()),
+        *(_proposed(found, diagnosis, catalogue) if diagnosis else ()),
         *_offered(diagnosis, catalogue),
     ):
         key = (choice.factor.mechanism, choice.factor.target)
@@ -122,8 +122,10 @@ def _ordered(choices: Sequence[Choice], suspects: Sequence[Suspect], most: int) 
 # -- what the diagnosis and the catalogue propose --------------------------------------------------------------
 
 
-def _proposed(found: Recognised, diagnosis: Diagnosis, idle: Collection[str]) -> Iterator[Choice]:
-    """The changes that the diagnosis would try, but for those of flags that are idle here."""
+def _proposed(found: Recognised, diagnosis: Diagnosis, catalogue: Sequence[Offer]) -> Iterator[Choice]:
+    """The changes that the diagnosis would try, but for those of flags that are idle here, or to what holds anyhow."""
+    idle = {offer.flag for offer in catalogue if not offer.matters}
+    usual = {offer.flag: offer.default for offer in catalogue}
     for suspect in diagnosis.suspects:
         if suspect.probability < LEAST:
             continue
@@ -131,13 +133,14 @@ def _proposed(found: Recognised, diagnosis: Diagnosis, idle: Collection[str]) ->
         for name, level in alternative(diagnosis, suspect).items():
             if arguments.variable(name):
                 yield Choice(offered(name, [level or "1"], found.variables.get(name, UNSET)), why)
-            elif level != ABSENT and name not in idle:
+            elif level not in (ABSENT, usual.get(name)) and name not in idle:
                 yield Choice(offered(name, [level or PRESENT]), why)
 
 
 def _offered(diagnosis: Diagnosis | None, catalogue: Sequence[Offer]) -> Iterator[Choice]:
     for offer in catalogue:
-        levels = [level for level in worth_of(offer) if diagnosis is None or not _already(diagnosis, offer, level)]
+        worth = [level for level in worth_of(offer) if level != offer.default]
+        levels = [level for level in worth if diagnosis is None or not _already(diagnosis, offer, level)]
         if not levels:
             continue
         factor = offered(offer.flag, levels)
@@ -158,8 +161,8 @@ def _told(suspect: Suspect) -> str:
 
 
 def _merged(one: Factor, other: Factor) -> Factor:
-    """The first with the levels of both; of `auto`, absence is none. A row of sizes stays as it is."""
+    """The first with the levels of both; what it is at without the flag is no level more. A row of sizes stays."""
     if one.ordered:
         return one
-    more = [level for level in other.levels if level != ABSENT or one.baseline != "auto"]
+    more = [level for level in other.levels if level != ABSENT or ABSENT in one.levels]
     return replace(one, levels=tuple(dict.fromkeys([*one.levels, *more]))[:MOST_LEVELS])

@@ -53,12 +53,13 @@ def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | 
             yield Choice(flag_factor(str(off), ABSENT, [PRESENT]), f"the command gives {flag}", given=True)
             continue
         level = PRESENT if value is None else value
-        without = [] if level == "auto" else [ABSENT]  # which is what an engine does without it
+        without = [] if level in ("auto", offer.default if offer else "") else [ABSENT]  # the same by another word
         factor = flag_factor(flag, level, [*without, *(worth_of(offer) if offer else ())])
         yield from _choice(factor, diagnosis, "given in the command")
     for name, value in found.variables.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
-            factor = Factor(factor_name(name), Mechanism.ENV, name, (value, UNSET), value)
+            others = worth_of(offers[name]) if name in offers else []
+            factor = offered(name, [UNSET, *others], value)
             yield from _choice(factor, diagnosis, "given in the environment")
 
 

@@ -226,6 +226,27 @@ def test_what_is_given_several_times_or_is_left_to_the_engine_is_no_level_to_lea
     assert "x" not in found
 
 
+def test_the_level_that_holds_without_the_flag_is_no_other_level() -> None:
+    assert levels(offered("llama-server -m a.gguf -ngl 9"))["cache_type_k"] == ("absent", "q8_0")
+    assert levels(offered("llama-server -m a.gguf -ngl 9 -ctk f16"))["cache_type_k"] == ("f16", "q8_0")
+    assert levels(offered("llama-server -m a.gguf -ngl 9 -ctk q8_0"))["cache_type_k"] == ("q8_0", "absent", "f16")
+    assert levels(offered("trtllm-serve m --backend pytorch"))["backend"] == ("pytorch", "_autodeploy")
+
+
+def test_ranks_that_do_not_come_together_are_tried_without_the_way_that_may_be_broken(tmp_path: Path) -> None:
+    error = (
+        "[rank0]:[E1130 01:52:00 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 milliseconds"
+    )
+    case = failed("vllm serve m --tensor-parallel-size 2", tmp_path, GPU, error)
+    assert levels(case)["nccl_p2p_disable"] == ("unset", "1")
+
+
+def test_a_variable_that_is_known_has_its_levels() -> None:
+    case = offered("VLLM_USE_DEEP_GEMM=1 vllm serve org/m-FP8")
+    assert levels(case)["vllm_use_deep_gemm"] == ("1", "unset", "0")
+
+
 def test_a_release_is_offered_what_it_has_under_the_name_that_it_has_there(tmp_path: Path) -> None:
     log = (
         "INFO 11-30 01:51:30 [core.py:1] Initializing a V1 LLM engine (v{0}) with config: model='m', device_config=cuda"

@@ -7,7 +7,8 @@ releases up to `renamed_after`; a `bare` flag has no value; `also` are other spe
 What `ruleout.engines.catalogue` makes of it: a setting matters only where all its `needs` hold (gpu, cpu, ranks, moe,
 mla, sparse, quantized, fp4, fp8); `try` gives the levels worth a trial, by what holds, the first that fits (`{}`: none,
 unless the command gives the flag); `switched_off_by` is the flag against what is on by default; what is `trial_only`
-changes something that no log calls by that name.
+changes something that no log calls by that name. `default` is what the engine does without the flag, where that is a
+level of its own; a name in capitals is a variable's.
 """
 
 from ruleout.engines.levels.reading import levels_of
