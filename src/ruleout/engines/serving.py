@@ -15,6 +15,7 @@ from ruleout.engines import factors, openai
 from ruleout.engines.base import Answer, Launch, Request
 from ruleout.engines.command import job
 from ruleout.engines.completions import answer_of
+from ruleout.engines.configfile import configured
 from ruleout.engines.modelfolder import context_of, served_model
 from ruleout.engines.recognising import recognise
 from ruleout.engines.switches import parted, switch
@@ -115,12 +116,16 @@ class Server:
 
     def model(self, argv: Sequence[str]) -> str | None:
         """Which model the command serves; None when it does not say."""
-        named = recognise(argv).value_of(*self.model_flags)
-        return self._argument(argv) if named is None and self.positional else named
+        found = recognise(argv)
+        named = found.value_of(*self.model_flags)
+        if named is None and self.positional:
+            named = self._argument(argv)
+        return _first(configured(found), (*self.model_flags, "--model-tag")) if named is None else named
 
     def name_for_clients(self, argv: Sequence[str]) -> str | None:
         """The name of the model in a request; None when the command does not say."""
-        named = recognise(argv).value_of(*self.name_flags)
+        found = recognise(argv)
+        named = found.value_of(*self.name_flags) or _first(configured(found), self.name_flags)
         return self.model(argv) if named is None else named
 
     def _context(self, case: Case, argv: Sequence[str]) -> int | None:
@@ -162,6 +167,10 @@ class Server:
             port, host = inner, "0.0.0.0"
         command = _container_of_a_trial((*command, "--port", port, "--host", host), inner)
         return replace(case, command=command, env={**case.env, **found.env})
+
+
+def _first(values: Mapping[str, str | None], flags: Sequence[str]) -> str | None:
+    return next((value for flag in flags if (value := values.get(flag)) is not None), None)
 
 
 def _container_of_a_trial(command: tuple[str, ...], inner: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ruleout.engines import ENGINES, Recognised, recognise
 from ruleout.engines.catalogue import offers, spelt_out
+from ruleout.engines.configfile import configured
 from ruleout.engines.helping import help_of
 from ruleout.engines.scripts import as_words
 from ruleout.engines.serving import Server
@@ -74,7 +75,8 @@ def widened(
     known = found.engine != "command" and not found.container
     told = help_of(found.engine, found.program, case.env, case.cwd, ask=ask) if known else None
     here = version is not None or told is not None or _is_here(found)
-    holds = traits(diagnosis, found.command, _folder(found), found.variables, here=here)
+    filed = [word for flag, value in configured(found, case.cwd).items() for word in (flag, value) if word is not None]
+    holds = traits(diagnosis, [*found.command, *filed], _folder(found), found.variables, here=here)
     catalogue = released(EngineId(found.engine, version), offers(found.engine, version, holds, told), found.given)
     choices = choose(found, diagnosis, catalogue)
     return replace(case, factors=tuple(choice.factor for choice in choices)), choices

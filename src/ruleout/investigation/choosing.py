@@ -17,6 +17,7 @@ from ruleout.diagnosis.flags import spelt
 from ruleout.diagnosis.ran import in_effect
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
+from ruleout.engines.configfile import configured
 from ruleout.investigation.givens import MOST_LEVELS, Choice, given, offered, worth_of
 from ruleout.investigation.sizes import LEAST
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, EngineId, Factor, FailureClass, Mechanism, Stage, arguments
@@ -47,6 +48,8 @@ def choose(found: Recognised, diagnosis: Diagnosis | None, catalogue: Sequence[O
         catalogue: of the engine's release, for this hardware and this model.
     """
     suspects = diagnosis.suspects if diagnosis else ()
+    on = {flag for flag, value in configured(found).items() if value is None}
+    catalogue = [offer for offer in catalogue if offer.flag not in on]
     refused = diagnosis is not None and refusal(diagnosis)
     choices: dict[tuple[Mechanism, str], Choice] = {}
     for choice in (

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ruleout.engines import Recognised
 from ruleout.engines.catalogue import Offer
+from ruleout.engines.configfile import configured
 from ruleout.engines.switches import parted
 from ruleout.investigation.sizes import sized
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, Mechanism, arguments
@@ -56,6 +57,7 @@ def given(found: Recognised, catalogue: Sequence[Offer], diagnosis: Diagnosis | 
         without = [] if level in ("auto", offer.default if offer else "") else [ABSENT]  # the same by another word
         factor = flag_factor(flag, level, [*without, *(worth_of(offer) if offer else ())])
         yield from _choice(factor, diagnosis, "given in the command")
+    yield from _configured(found, offers)
     for name, value in found.variables.items():
         if _VARIABLES.fullmatch(name) and not _LEFT_ALONE.fullmatch(name):
             others = worth_of(offers[name]) if name in offers else []
@@ -76,6 +78,18 @@ def _flags(found: Recognised) -> dict[str, str | None]:
         if flag.startswith("--") and len(flag) > 2 and len(values) < 2 and often[flag] < 2
         if not _IDENTITY.fullmatch(flag)
     }
+
+
+def _configured(found: Recognised, offers: Mapping[str, Offer]) -> Iterator[Choice]:
+    """What a file sets is varied by flags of the command, which go before it; it cannot be left out so."""
+    for flag, value in configured(found).items():
+        off, offer = str(arguments.negation(flag)), offers.get(flag)
+        if _IDENTITY.fullmatch(flag) or found.value_of(flag) is not None:
+            continue
+        if value is not None and offer is not None and set(worth_of(offer)) - {value}:
+            yield Choice(flag_factor(flag, value, worth_of(offer)), f"{flag[2:]} is set by --config", given=True)
+        elif value is None and found.engine == "vllm" and flag not in found.given and off not in found.given:
+            yield Choice(flag_factor(off, ABSENT, [PRESENT]), f"{flag[2:]} is set by --config", given=True)
 
 
 def _choice(factor: Factor, diagnosis: Diagnosis | None, why: str) -> Iterator[Choice]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ruleout.engines import ENGINES
 from ruleout.investigation.bare import bare_case, widened
 from ruleout.investigation.casefile import parse_case
 from ruleout.investigation.casewriting import case_text
@@ -240,6 +242,33 @@ def test_ranks_that_do_not_come_together_are_tried_without_the_way_that_may_be_b
     )
     case = failed("vllm serve m --tensor-parallel-size 2", tmp_path, GPU, error)
     assert levels(case)["nccl_p2p_disable"] == ("unset", "1")
+
+
+def test_what_a_configuration_file_sets_is_varied_from_the_command_line(tmp_path: Path) -> None:
+    config = tmp_path / "serve.yaml"
+    config.write_text(
+        "model: org/m-FP8\nserved_model_name: name\nport: 9000\nkv-cache-dtype: fp8\nenforce-eager: true\n"
+        "enable-lora: false\ncudagraph-capture-sizes: [1, 2]\ntensor-parallel-size: 8\n"
+    )
+    case = offered(f"vllm serve --config {config}")
+    assert case.name == "vllm-m-FP8"
+    assert levels(case)["kv_cache_dtype"] == ("fp8", "bfloat16")
+    assert levels(case)["no_enforce_eager"] == ("absent", "present")
+    assert not {"enforce_eager", "port", "enable_lora", "tensor_parallel_size"} & set(levels(case))
+    assert "linear_backend" in levels(case)
+    launch = ENGINES["vllm"].launch(case, case.baseline)
+    assert launch.argv[:4] == ("vllm", "serve", "--config", str(config))
+    assert '"model": "name"' in str(ENGINES["vllm"].requests(case, case.baseline)[0].body)
+
+
+@pytest.mark.parametrize("text", ["", "- a", "a: [", "\0"])
+def test_a_configuration_file_that_cannot_be_read_sets_nothing(text: str, tmp_path: Path) -> None:
+    config = tmp_path / "serve.yaml"
+    config.write_text(text)
+    assert offered(f"vllm serve m --config {config}") == replace(
+        offered("vllm serve m"), command=("vllm", "serve", "m", "--config", str(config))
+    )
+    assert offered("vllm serve m --config /nowhere.yaml").factors == offered("vllm serve m").factors
 
 
 def test_a_variable_that_is_known_has_its_levels() -> None:

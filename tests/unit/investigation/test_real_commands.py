@@ -19,7 +19,7 @@ from ruleout.model import ABSENT, PRESENT, UNSET, Mechanism
 COMMANDS = [
     "vllm serve org/Model-NVFP4 --tensor-parallel-size 8 --kv-cache-dtype fp8 --max-model-len 32768",
     "vllm serve -tp 8 -O3 org/m --gpu-memory-utilization=0.9 --no-enable-prefix-caching -dp 2 --enable-expert-parallel",
-    'vllm serve m --compilation-config \'{"cudagraph_mode": "PIECEWISE"}\' -cc.mode=3 --hf-overrides \'{"a": {"b": 1}}\'',
+    'vllm serve m --compilation-config \'{"cudagraph_mode": "FULL"}\' -cc.mode=3 --hf-overrides \'{"a": {"b": 1}}\'',
     "vllm serve m --speculative-config.method mtp --speculative-config.num_speculative_tokens 3 --enable-sleep-mode",
     "vllm serve m --middleware a.B --middleware c.D --cudagraph-capture-sizes 1 2 4 --served-model-name a b",
     "python -m vllm.entrypoints.openai.api_server --model=/models/x --dtype=bfloat16 --quantization modelopt_fp4",
@@ -31,7 +31,7 @@ COMMANDS = [
     "'VLLM_X=1 vllm serve m --dtype float16'",
     "srun --gres=gpu:8 --mem 9G trtllm-llmapi-launch trtllm-serve m --backend pytorch --max_batch_size 8",
     "docker run --gpus all -it -p 8000:8000 -e VLLM_X=1 --ipc=host --name x vllm/vllm-openai:v0.18.0 m --dtype half",
-    "docker run -d --net host lmsysorg/sglang:dev python3 -m sglang.launch_server --model-path m --attention-backend fa3",
+    "docker run -d --net host lmsysorg/sglang python3 -m sglang.launch_server --model-path m --attention-backend fa3",
     "docker run --entrypoint bash --gpus all vllm/vllm-openai -c 'vllm serve m --dtype float16'",
     "llama-server -hf org/m:Q4_K_M -ngl 99 -fa on -c 32768 -ctk q8_0 -ctv q8_0 -ot exps=CPU -ot attn=GPU --jinja",
     "transformers serve m --dtype bfloat16 --continuous-batching",
@@ -65,7 +65,7 @@ def test_a_trial_changes_what_its_factor_says_and_not_a_word_more(command: str) 
             inside = any(word.startswith(f"{factor.target}=") for word in (*moved.argv, *baseline.argv))
             expected = dict(baseline.env)
             if factor.mechanism is Mechanism.ENV and not inside:
-                expected[factor.target] = None if level == UNSET else level  # type: ignore[assignment]
+                expected[factor.target] = None if level == UNSET else level
             assert moved.env == expected
 
 
