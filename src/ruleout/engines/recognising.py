@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ruleout.engines.containers import CLIENTS, Container, container
 from ruleout.engines.scripts import as_words, without_variables
@@ -90,7 +91,12 @@ class Recognised:
 
 def recognise(command: Sequence[str]) -> Recognised:
     """What a command starts."""
-    words, env = without_variables(tuple(command))
+    return _recognised(tuple(command))
+
+
+@lru_cache(maxsize=512)
+def _recognised(command: tuple[str, ...]) -> Recognised:
+    words, env = without_variables(command)
     inner, more = _carried(as_words(_entered(words)))
     for found, variables in ((inner, env | more), (words, env)):
         within = _container(found)
