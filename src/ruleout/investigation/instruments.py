@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ruleout.diagnosis.ladder import ASYNC_ASSERT, CORE, NCCL, Step, reported_late, waiting_for_each
+from ruleout.engines import recognise
 from ruleout.investigation.evidence import FOLDER as GATHERED
 from ruleout.model import (
     ABSENT,
@@ -54,7 +55,9 @@ def watched(case: Case, change: Configuration) -> Case:
     for name, level in change.items():
         if any(factor.target == name for factor in case.factors):
             continue
-        if arguments.variable(name):
+        if arguments.variable(name) and (within := recognise(command).within) is not None:
+            command = within.with_variable(name, level)
+        elif arguments.variable(name):
             env[name] = level
         elif level in (PRESENT, ABSENT):
             command = (*arguments.without(command, name, lambda _: False), *([name] if level == PRESENT else []))

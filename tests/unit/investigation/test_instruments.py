@@ -75,6 +75,13 @@ def outcome(kind: OutcomeKind, failure: Failure | None = None) -> Outcome:
     return Outcome(kind, Stage.DECODE, "", failure)
 
 
+def test_in_a_container_a_variable_is_set_where_the_engine_runs() -> None:
+    command = ("docker", "run", "--gpus", "all", "lmsysorg/sglang", "sglang", "serve", "--model-path", "m")
+    seen = watched(replace(CASE, command=command), CHANGE)
+    assert seen.command == (*command[:4], "-e", "CUDA_LAUNCH_BLOCKING=1", *command[4:], "--disable-cuda-graph")
+    assert seen.env == CASE.env
+
+
 def test_a_failure_that_is_gone_while_it_is_watched_is_an_observer_effect() -> None:
     seen = seen_by(STEP, outcome(OutcomeKind.CLEAN), None)
     assert seen is not None
