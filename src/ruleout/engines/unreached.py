@@ -15,6 +15,8 @@ _STARTS = re.compile(
     r"|llama-server|trtllm-serve)\b"
 )
 _SUBSTITUTED = re.compile(r"\$\(|`|\$\{?\w+\}?")
+_MODEL = frozenset({"--model", "--model-path"})
+"""Flags that only a server of a model has."""
 _CARRIERS = {
     "ssh": "Write a case file with `host: {ssh: HOST}` and the command as it is on that host.",
     "kubectl": "Run ruleout inside of the pod, with the command that its container runs.",
@@ -27,8 +29,14 @@ _CARRIERS = {
 def unreached(command: Sequence[str]) -> tuple[str, str] | None:
     """What is wrong, and what to do, where a command starts an engine that it keeps out of reach; None elsewhere."""
     words = tuple(command)
-    if not words or recognise(words).engine != "command":
+    found = recognise(words)
+    if not words or found.engine != "command":
         return None
+    if found.within is not None and _MODEL & {word.partition("=")[0] for word in found.given}:
+        return (
+            f"the image {found.within.words[found.within.image]} starts a program that is not known by its name",
+            "Name the program: `--entrypoint vllm` before the image and `serve` behind it, or what it starts.",
+        )
     first = arguments.program(words[0])
     if (told := _of_compose(words)) is not None:
         return told

@@ -84,6 +84,7 @@ def test_a_command_in_quotes_is_read_as_a_shell_reads_it(
         ("ssh box vllm serve m", "ssh starts vllm serve", "host: {ssh"),
         ("kubectl exec pod -- vllm serve m", "kubectl starts vllm serve", "inside of the pod"),
         ("docker exec -it c vllm serve m", "docker exec starts vllm serve", "docker run"),
+        ("docker run --gpus all team/own:1 --model m", "the image team/own:1 starts a program", "--entrypoint vllm"),
         ("docker compose up", "docker compose up: what it starts stands in its file", "docker run"),
     ],
 )
