@@ -53,7 +53,7 @@ def bare_case(command: Sequence[str]) -> Case:
 
 def _as_typed(command: Sequence[str]) -> tuple[str, ...]:
     """The command; of one that is one word in quotes, the words that a shell makes of it."""
-    if len(command) > 1 or not re.search(r"\s", command[0].strip()) or Path(command[0]).exists():
+    if len(command) > 1 or not re.search(r"[ \t]", command[0].strip()) or Path(command[0]).exists():
         return tuple(command)
     return as_words(("sh", "-c", command[0]))
 
