@@ -20,6 +20,7 @@ from ruleout.investigation.givens import MOST_LEVELS, Choice, factor_name, flag_
 from ruleout.investigation.sizes import LEAST
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, Factor, FailureClass, Mechanism, Stage, arguments
 from ruleout.model.diagnosis import Suspect
+from ruleout.model.figures import percent
 
 MOST, MOST_OF_REFUSAL = 8, 3
 SURE = 0.8
@@ -132,7 +133,7 @@ def _already(diagnosis: Diagnosis, offer: Offer, level: str) -> bool:
 
 
 def _told(suspect: Suspect) -> str:
-    return f"{suspect.component}, {suspect.probability:.0%} by the log"
+    return f"{suspect.component}, {percent(suspect.probability)} by the log"
 
 
 def _merged(one: Factor, other: Factor) -> Factor:

@@ -29,6 +29,7 @@ from ruleout.model import (
     arguments,
 )
 from ruleout.model.codec import from_json, to_json
+from ruleout.model.figures import percent
 from ruleout.model.verdict import MAY_HELP
 
 EXAMPLES = 2
@@ -94,7 +95,7 @@ def _told(verdict: Verdict, causes: Sequence[Sequence[Factor]]) -> str:
     told = f"it needs {needed[0]}" if len(needed) == 1 else f"any of these is enough: {'; '.join(needed)}"
     if verdict.status is VerdictStatus.ISOLATED:
         return told
-    return f"not proven, likeliest with {verdict.probability:.0%}: {told}"
+    return f"not proven, likeliest with {percent(verdict.probability)}: {told}"
 
 
 def _ways_out(case: Case, verdict: Verdict) -> list[Configuration]:

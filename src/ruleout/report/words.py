@@ -28,6 +28,8 @@ from ruleout.model import (
     carried,
 )
 from ruleout.model.configuration import shown
+from ruleout.model.figures import minutes as minutes
+from ruleout.model.figures import percent as percent
 
 MANY = 24
 """Numbers of trials that a screen takes in a row."""
@@ -36,24 +38,6 @@ OPEN = "may still take part"
 """Of a factor whose levels were all tried, and that is not ruled out."""
 LONG = 12
 """Levels of a factor that are listed one by one."""
-
-
-def percent(probability: float) -> str:
-    """A probability for people: none is a certainty."""
-    if probability >= 0.9995:
-        return "> 99.9 %"
-    if probability >= 0.99:
-        return f"{100 * probability:.1f} %"
-    if 0 < probability < 0.01:
-        return "< 1 %"
-    return f"{100 * probability:.0f} %"
-
-
-def minutes(value: float) -> str:
-    """Minutes as 0:48, 12:05 or 3:20:00."""
-    seconds = round(value * 60)
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
 def changes(configuration: Configuration, baseline: Configuration) -> str:

@@ -282,8 +282,8 @@ def test_a_healthy_log_is_called_so() -> None:
 def test_suspects_come_right_after_the_failure_and_add_up() -> None:
     rows = [text for text, _ in screen(SUSPECTED, 100)]
     title = next(n for n, row in enumerate(rows) if row.startswith("Why, most likely"))
-    shown = [row for row in rows[title + 1 :] if "%  " in row[:7]]
-    assert shown[0].startswith("  20%  quantization")
+    shown = [row for row in rows[title + 1 :] if "%  " in row[:8]]
+    assert shown[0].startswith("  20 %  quantization")
     left = int(rows[title].partition("(")[2].partition("%")[0])
     assert left + 20 * len(shown) == 100
     assert any(row.startswith("  1  --flag level: refutes") for row in rows)

@@ -5,43 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.unit.report.samples import CASE, FAILURE, ISOLATED, MASK, MASKED
 
 from ruleout.model import Carrier, Configuration, Factor, Limit, Mechanism, Outcome, OutcomeKind, Stage, Trial
 from ruleout.report import words
-
-
-@pytest.mark.parametrize(
-    ("probability", "text"),
-    [
-        (0.0, "0 %"),
-        (0.0004, "< 1 %"),
-        (0.01, "1 %"),
-        (0.5, "50 %"),
-        (0.9849, "98 %"),
-        (0.99, "99.0 %"),
-        (0.994, "99.4 %"),
-        (0.99951, "> 99.9 %"),
-        (0.999999, "> 99.9 %"),
-        (1.0, "> 99.9 %"),
-    ],
-)
-def test_a_probability_is_never_certainty(probability: float, text: str) -> None:
-    assert words.percent(probability) == text
-
-
-@given(st.floats(0, 1, exclude_min=True))
-def test_no_probability_is_told_as_0_or_100(probability: float) -> None:
-    assert words.percent(probability) not in ("0 %", "100 %", "100.0 %")
-
-
-@pytest.mark.parametrize(
-    ("minutes", "text"), [(0, "0:00"), (0.8, "0:48"), (12, "12:00"), (59.999, "1:00:00"), (200, "3:20:00")]
-)
-def test_minutes_are_told_as_a_clock_does(minutes: float, text: str) -> None:
-    assert words.minutes(minutes) == text
 
 
 def test_changes_are_told_against_the_baseline() -> None:

@@ -188,7 +188,7 @@ def _progress() -> Progress:
         if now - last[0] < (0.2 if live else 10.0) and done < whole:
             return
         last[0] = now
-        text = f"  reading tensors  {done / (whole or 1):>4.0%} of {whole / 1e9:.1f} GB"
+        text = f"  reading tensors  {100 * done / (whole or 1):>3.0f} % of {whole / 1e9:.1f} GB"
         if live:
             click.echo(f"\r{text}" + ("\n" if done >= whole else ""), err=True, nl=False)
         else:

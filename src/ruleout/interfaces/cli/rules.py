@@ -12,6 +12,7 @@ from rich.text import Text
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.rules_new import new
 from ruleout.model.errors import UsageError
+from ruleout.model.figures import percent
 
 if TYPE_CHECKING:
     from ruleout.diagnosis.rule import Rule
@@ -56,7 +57,8 @@ def show(name: str, as_json: bool) -> int:
     if as_json:
         return _json([_document(rule)])
     engines = ", ".join(f"{engine} {rule.versions.get(engine, '')}".strip() for engine in rule.engines) or "any engine"
-    rows = [f"{rule.title}", f"{rule.id} · {rule.component} · {rule.confidence:.0%} · {engines}", "", rule.claim, ""]
+    about = f"{rule.id} · {rule.component} · {percent(rule.confidence)} · {engines}"
+    rows = [rule.title, about, "", rule.claim, ""]
     rows += [f"{label:<10} {pattern}" for label, patterns in _when(rule) for pattern in patterns]
     changes = " ".join(f"{flag} {level}".strip() for flag, level in rule.fix.get("set", {}).items())
     rows += ["", *(f"mends      {text}" for text in (changes, rule.fix.get("note", "")) if text)]
