@@ -102,6 +102,8 @@ class _Page:
             yield f"- {text(verdict.elsewhere.claim[:1].upper() + verdict.elsewhere.claim[1:])}."
         elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
             yield f"- The evidence speaks for {text(verdict.elsewhere.told)}."
+            if verdict.elsewhere.advice:
+                yield f"- What may help: {text(verdict.elsewhere.advice)}."
         yield from self._confirmed_by()
         if verdict.causes and verdict.manifest_rate < 0.95:
             rate = words.percent(verdict.manifest_rate)
@@ -125,7 +127,7 @@ class _Page:
         rest = "everything else" if self.verdict.status is VerdictStatus.ISOLATED else "other settings"
         for name, ids in (
             (f"Sufficient ({rest} changed, the cause alone fails)", sufficient),
-            ("Necessary (from there, each factor of it changed, clean)", found.necessary),
+            (f"Necessary ({'from there, ' if sufficient else ''}each factor of it changed, clean)", found.necessary),
             ("Complete (only the cause neutralised, clean)", found.complete),
             ("Baseline again", () if found.baseline_again is None else (found.baseline_again,)),
         ):
@@ -173,11 +175,11 @@ class _Page:
             said = self.write.code(masked.failure) or "of which nothing is told"
             yield f"- Masked: {changed} failed otherwise ({said}, trial {masked.trial})"
         for open_ in verdict.not_ruled_out:
-            untried = f"untried: {text(', '.join(open_.untried))}" if open_.untried else words.OPEN
-            yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {untried}"
+            left = text(evidence.left_of(verdict, open_))
+            yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {left}"
         yield from (f"- Levels untried: {text(left)}" for left in evidence.untried(case, verdict))
-        if verdict.never_varied:
-            yield f"- Never varied: {text(', '.join(verdict.never_varied))}"
+        for label, names in evidence.constant(case, verdict):
+            yield f"- {label.replace('Not varied', 'Never varied')}: {text(', '.join(names))}"
 
     def _hypotheses(self) -> Iterator[str]:
         text = self.write.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ from ruleout.report.summary import facts, headline
 
 WORTH_A_LINE = 0.001
 LISTED = 60
-"""Masked trials that are told one by one."""
+"""Masked trials of one failure that are named."""
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]{1,30}(?![\w-])")
 _TRIALS = re.compile(r"(?<=trial )\d+|(?<=trials )\d+(?:, \d+)*")
 
@@ -150,16 +150,16 @@ def _pivots(verdict: Verdict) -> Iterator[str]:
 
 def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
     yield from (f"asked for, not in effect: {told}" for told in words.replaced(case, verdict.trials))
-    for masked in verdict.masked[:LISTED]:
-        changed = words.changes(masked.configuration, case.baseline)
-        yield f"trial {masked.trial}, {changed}: failed otherwise ({masked.failure})"
-    if verdict.masked[LISTED:]:
-        yield f"and {words.count(len(verdict.masked) - LISTED, 'masked trial')} more: see the trials"
+    for failure, ids in evidence.masks(verdict):
+        yield f"masked: {words.trials(ids[:LISTED])}{_more(ids)} failed otherwise: {failure or 'how is not told'}"
     for left in verdict.not_ruled_out:
-        untried = f"untried: {', '.join(left.untried)}" if left.untried else words.OPEN
-        yield f"{left.factor}: tried {', '.join(left.tried)}; {untried}"
+        yield f"{left.factor}: tried {', '.join(left.tried)}; {evidence.left_of(verdict, left)}"
     yield from (f"levels untried: {left}" for left in evidence.untried(case, verdict))
     yield from (f"{label.lower()}: {', '.join(names)}" for label, names in evidence.constant(case, verdict))
+
+
+def _more(ids: Sequence[int]) -> str:
+    return f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
 
 
 def _setting(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
