@@ -54,6 +54,7 @@ def status(case_name: str | None, every: bool, explain: bool, chosen: Path | Non
     safe = Safe.of(case, verdict)
     going = {number: plan.configuration for number, plan in journal.open.items()}
     _tell_trials(case, safe, trials, len(verdict.trials) - len(trials), going, explain, process)
+    answer_console().print()
     tell_verdict(case, verdict, folder, process)
     if process is None and (journal.verdict is None or verdict.status is VerdictStatus.INTERRUPTED):
         answer_console().print(f"  go on with: ruleout investigate --resume {case.name}", style="dim", markup=False)
@@ -98,6 +99,7 @@ def _at_a_glance(folder: Folder, seen: Glance, process: int | None, explain: boo
     _tell_trials(seen.case, safe, seen.last, total - len(seen.last), seen.open, explain, process)
     ended = ", ".join(f"{number} {outcome}" for outcome, number in seen.ended.most_common())
     made = f"{words.count(total, 'trial')} ({ended}), {words.minutes(seen.minutes)}"
+    answer_console().print()
     tell_verdict(seen.case, seen.verdict, folder, process, made)
     if not seen.concluded:
         console = answer_console()
