@@ -153,7 +153,7 @@ class _Page:
                 self.write.cell(words.ran(trial, self.case.baseline)),
                 words.outcome(trial.outcome),
                 words.reached(trial),
-                f"{trial.minutes:.2f}",
+                "told" if words.hearsay(trial) else f"{trial.minutes:.2f}",
                 self.write.cell(trial.purpose),
                 self.write.cell(trial.log),
             )
@@ -186,12 +186,13 @@ class _Page:
         for pivot in self.verdict.pivots:
             told = f"from “{text(pivot.from_)}” to “{text(pivot.to)}” ({text(pivot.why)})"
             yield f"- After trial {pivot.after_trial}: {told}"
-        for hypothesis in self.verdict.hypotheses:
-            if hypothesis.probability < WORTH_A_LINE:
-                continue
+        listed = [one for one in self.verdict.hypotheses if one.probability >= WORTH_A_LINE]
+        for hypothesis in listed:
             because = f"; {words.trials(hypothesis.because)}" if hypothesis.because else ""
             standing = hypothesis.status.replace("_", " ")
             yield f"- {standing}: {text(hypothesis.claim)} ({words.percent(hypothesis.probability)}{because})"
+        if rest := words.rest(listed):
+            yield f"- open: {words.OTHERS} ({words.percent(rest)})"
 
     def _assumptions(self) -> Iterator[str]:
         text = self.write.text

@@ -103,13 +103,13 @@ def _outside(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def _hypotheses(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """The likeliest, and what all others come to: a reader adds up what is told."""
-    likely = [h for h in verdict.hypotheses[:MANY] if h.probability >= 0.005]
+    likely = [h for h in verdict.hypotheses[:MANY] if h.probability >= words.LITTLE]
     if verdict.status is VerdictStatus.ELSEWHERE and not likely[1:]:
         return
     for one in likely:
         yield "Hypothesis", f"{words.percent(one.probability)} {one.claim}"
-    if (rest := 1 - sum(one.probability for one in likely)) >= 0.005 and likely:
-        yield "Hypothesis", f"{words.percent(rest)} others together, each less likely"
+    if rest := words.rest(likely):
+        yield "Hypothesis", f"{words.percent(rest)} {words.OTHERS}"
 
 
 def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:

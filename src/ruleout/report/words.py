@@ -15,6 +15,7 @@ from ruleout.model import (
     Evidence,
     Factor,
     Failure,
+    Hypothesis,
     Installation,
     Limit,
     Mechanism,
@@ -36,6 +37,10 @@ MANY = 24
 LATE = "the stack in the log is where it was noticed, and need not be where it was born"
 OPEN = "may still take part"
 """Of a factor whose levels were all tried, and that is not ruled out."""
+OTHERS = "others together, each less likely"
+"""Of the hypotheses that are not listed."""
+LITTLE = 0.005
+"""A probability that is not worth a row of a screen."""
 LONG = 12
 """Levels of a factor that are listed one by one."""
 
@@ -188,6 +193,12 @@ def reached(trial: Trial) -> str:
     failure = trial.outcome.failure
     stage = failure.exposure.stage if failure else trial.outcome.reached
     return "" if stage is Stage.UNKNOWN else stage.value
+
+
+def rest(listed: Sequence[Hypothesis]) -> float:
+    """What all others come to besides the listed ones; nothing where that is little, or none is listed."""
+    others = 1 - sum(one.probability for one in listed)
+    return others if listed and others >= 0.01 else 0.0
 
 
 def target_trial(verdict: Verdict) -> Trial | None:

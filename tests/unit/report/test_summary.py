@@ -136,6 +136,10 @@ def test_what_hypotheses_are_told_adds_up() -> None:
     likely = tuple(Hypothesis(f"f{n}=a", 0.1, HypothesisStatus.OPEN) for n in range(7))
     rows = told(replace(ISOLATED, status=VerdictStatus.NARROWED, hypotheses=likely))["Hypothesis"].split("\n")
     assert rows[3:] == ["10 % f3=a", "60 % others together, each less likely"]
+    narrowed = replace(ISOLATED, status=VerdictStatus.NARROWED, hypotheses=likely)
+    assert "- open: others together, each less likely (30 %)" in findings(CASE, narrowed), "of seven"
+    assert "others together, each less likely" in page(CASE, narrowed)
+    assert "others together" not in findings(CASE, replace(narrowed, hypotheses=())) + findings(CASE, ISOLATED)
     sure = replace(ISOLATED, status=VerdictStatus.NARROWED, hypotheses=(replace(likely[0], probability=0.998),))
     assert told(sure)["Hypothesis"] == "99.8 % f0=a"
 

@@ -23,6 +23,7 @@ WORTH_A_LINE = 0.001
 LISTED = 60
 """Masked trials of one failure that are named."""
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]{1,30}(?![\w-])")
+_NUMBER = re.compile(r"(?<=\d) (?=%)|(?<=[<>]) (?=[\d.]+ %|\d+:\d\d)|(?<=\btrial) (?=\d|$)|(?<=\btrials) (?=\d|$)")
 _TRIALS = re.compile(r"(?<=trial )\d+|(?<=trials )\d+(?:, \d+)*")
 
 
@@ -55,7 +56,8 @@ def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
         longest=words.minutes(max((trial.minutes for trial in shown), default=0.0)),
         made=words.made(verdict),
         excerpts=[
-            (anchors[e.address], replace(e, lines=tuple(safe.block(e.lines))), link(e.source)) for e in course.excerpts
+            (anchors[e.address], replace(e, lines=tuple(map(escape, safe.block(e.lines)))), link(e.source))
+            for e in course.excerpts
         ],
         birth=course.birth,
         lists=[
@@ -82,11 +84,11 @@ def _environment(safe: Safe) -> Environment:
     """Whatever a template prints goes through `safe` and is escaped."""
 
     def finalize(value: Any) -> Any:
-        return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return _whole(safe(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     def unbroken(value: str) -> Markup:
         """With flags that no line is broken within: browsers break them behind each hyphen."""
-        return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(safe(value)))))
+        return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(_whole(safe(value))))))
 
     made = Environment(
         loader=_templates(),
@@ -98,6 +100,11 @@ def _environment(safe: Safe) -> Environment:
     )
     made.filters["unbroken"] = unbroken
     return made
+
+
+def _whole(text: str) -> str:
+    """Numbers that no line tears from what they count."""
+    return _NUMBER.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _legend(drawn: tuple[Bar, ...], course: Course) -> list[tuple[str, list[str]]]:
@@ -132,15 +139,18 @@ def _to_rows(text: str, rows: set[int]) -> Iterator[tuple[str, str]]:
 
 
 def _hypotheses(verdict: Verdict, rows: set[int]) -> Iterator[dict[str, Any]]:
-    for h in verdict.hypotheses:
-        if h.probability >= WORTH_A_LINE:
-            yield {
-                "percent": words.percent(h.probability),
-                "width": round(100 * h.probability, 1),
-                "claim": h.claim,
-                "status": h.status.replace("_", " "),
-                "because": list(_to_rows(words.some_trials(h.because), rows))[1:] if h.because else [],
-            }
+    told = [h for h in verdict.hypotheses if h.probability >= WORTH_A_LINE]
+    for h in told:
+        yield {
+            "percent": words.percent(h.probability),
+            "width": round(100 * h.probability, 1),
+            "claim": h.claim,
+            "status": h.status.replace("_", " "),
+            "because": list(_to_rows(words.some_trials(h.because), rows))[1:] if h.because else [],
+        }
+    if rest := words.rest(told):
+        percent, width = words.percent(rest), round(100 * rest, 1)
+        yield {"percent": percent, "width": width, "claim": words.OTHERS, "status": "", "because": []}
 
 
 def _pivots(verdict: Verdict) -> Iterator[str]:
