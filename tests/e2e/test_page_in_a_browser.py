@@ -26,7 +26,7 @@ from ruleout.report.page import page
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
 
-WIDTHS = (320, 400, 1000, 1800)
+WIDTHS = (320, 400, 768, 1000, 1800)
 BEYOND = """() => [...document.querySelectorAll('body *')].filter(e => {
   const box = e.getBoundingClientRect();
   return box.width && box.right > document.documentElement.clientWidth + 1 && !e.closest('.wide') && !e.closest('pre');
@@ -38,8 +38,12 @@ EMPTY = """() => [...document.querySelectorAll('svg')].filter(e =>
 SCROLLED = """() => [...document.querySelectorAll('.matrix')].map(e => e.parentElement).filter(e =>
   e.scrollWidth > e.clientWidth).map(e => `${e.scrollWidth} of ${e.clientWidth}`)"""
 
-NARROW = """() => [...document.querySelectorAll('.claim, .what')].filter(e => e.getBoundingClientRect().width < 200)
+NARROW = """() => [...document.querySelectorAll('.claim, .what')].filter(e => e.getBoundingClientRect().width < 120)
   .map(e => e.outerHTML.slice(0, 120))"""
+TORN = """() => [...document.querySelectorAll('.matrix tbody th, .time a')].filter(e => {
+  const text = document.createRange(); text.selectNodeContents(e);
+  return new Set([...text.getClientRects()].map(row => Math.round(row.top))).size > 1;
+}).map(e => e.outerHTML.slice(0, 120))"""
 APART = """() => [...document.querySelectorAll('.matrix tbody tr')].filter(e =>
   Math.abs(e.querySelector('th').getBoundingClientRect().top - e.querySelector('.o').getBoundingClientRect().top) > 3)
   .map(e => e.id)"""
@@ -107,6 +111,7 @@ def test_every_page_fits_every_width_and_axe_finds_nothing(
             assert shown.evaluate(SCROLLED) == [], (name, width)
             assert shown.evaluate(NARROW) == [], (name, width)
             assert shown.evaluate(APART) == [], (name, width)
+            assert shown.evaluate(TORN) == [], (name, width)
             if width in (WIDTHS[0], WIDTHS[-1]):
                 found = Axe().run(shown).response["violations"]
                 assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, width)

@@ -182,7 +182,9 @@ def hearsay(trial: Trial) -> bool:
 
 
 def took(trial: Trial) -> str:
-    """What a trial took, or that it was told of."""
+    """What a trial took, or that it was told of; empty while it is not judged and nothing was measured."""
+    if trial.outcome is None and not trial.minutes:
+        return ""
     return "told" if hearsay(trial) else minutes(trial.minutes)
 
 

@@ -55,6 +55,7 @@ def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
         total=words.minutes(words.total(verdict)),
         longest=words.minutes(max((trial.minutes for trial in shown), default=0.0)),
         made=words.made(verdict),
+        digits=len(str(max(rows, default=0))),
         excerpts=[
             (anchors[e.address], replace(e, lines=tuple(map(escape, safe.block(e.lines)))), link(e.source))
             for e in course.excerpts

@@ -117,7 +117,7 @@ def _row(case: Case, factors: Sequence[Factor], trial: Trial) -> Row:
         outcome,
         MARKS[outcome],
         words.reached(trial),
-        "told in notes" if words.hearsay(trial) else words.minutes(trial.minutes),
+        "told in notes" if words.hearsay(trial) else words.took(trial),
         words.ran(trial, case.baseline),
         tuple(_cell(f, trial, instead.get(f.name)) for f in factors),
         tuple(settings),
