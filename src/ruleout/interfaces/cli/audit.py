@@ -32,7 +32,7 @@ class _Audit(BeforeCommand):
     operands = "MODEL_DIR [-- COMMAND…]"
 
 
-@click.command(cls=_Audit)
+@click.command(cls=_Audit, short_help="List what will fail, before it is launched.")
 @click.argument("model_dir", metavar="MODEL_DIR")
 @click.option("--host", type=HostDescription(), metavar="sm=…,gpus=…,memory=…", help="What is to run it [this host].")
 @click.option("--engine", metavar="NAME[==VERSION]", help="What is to serve it, where no command says so.")

@@ -44,7 +44,7 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-@rules.command()
+@rules.command(short_help="One rule: what it claims, when, and what mends it.")
 @click.argument("name", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def show(name: str, as_json: bool) -> int:
@@ -67,7 +67,7 @@ def show(name: str, as_json: bool) -> int:
     return 0
 
 
-@rules.command()
+@rules.command(short_help="Try rules on their own examples.")
 @click.argument("files", metavar="[FILE…]", nargs=-1, type=click.Path(path_type=Path))
 def test(files: tuple[Path, ...]) -> int:
     """Try all rules, or those of YAML FILEs, on their examples. Exits 1 when one does not do what it should."""

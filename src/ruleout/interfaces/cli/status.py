@@ -26,7 +26,7 @@ CHANGED = 27
 """The column in which stands what a trial changed."""
 
 
-@click.command()
+@click.command(short_help="Show where an investigation stands.")
 @click.argument("case_name", metavar="[CASE]", required=False)
 @click.option("--all", "every", is_flag=True, help=f"Show all trials, not only the last {LAST}.")
 @click.option("--explain", is_flag=True, help="Say of every trial why it was made, with the arithmetic.")

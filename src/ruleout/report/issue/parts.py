@@ -54,7 +54,7 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
         yield "- It is reported late: the stack is where it was noticed, not where it was born."
     shown, launches = commands.launches(case, verdict, case.baseline)
     if launches:
-        yield f"- The command as it is failed in {told(shown, launches)}."
+        yield f"- As it is, the command failed in {told(shown, launches)}."
     yield from _over_all(material)
     if verdict.shows:
         yield f"- When it shows: {prose(verdict.shows)}"
@@ -237,8 +237,8 @@ def _ruled_out(material: IssueMaterial) -> Iterator[str]:
     for left in verdict.not_ruled_out:
         why = prose(evidence.left_of(verdict, left))
         yield f"- Not ruled out: {code(left.factor)}, tried {code(', '.join(left.tried))}; {why}"
-    if verdict.never_varied:
-        yield f"- Never varied: {prose(', '.join(verdict.never_varied))}"
+    for label, names in evidence.constant(case, verdict):
+        yield f"- {label}: {prose(', '.join(names))}"
 
 
 def _trials(material: IssueMaterial) -> str:
