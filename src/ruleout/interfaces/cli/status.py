@@ -54,7 +54,6 @@ def status(case_name: str | None, every: bool, explain: bool, chosen: Path | Non
     safe = Safe.of(case, verdict)
     going = {number: plan.configuration for number, plan in journal.open.items()}
     _tell_trials(case, safe, trials, len(verdict.trials) - len(trials), going, explain, process)
-    answer_console().print()
     tell_verdict(case, verdict, folder, process)
     if process is None and (journal.verdict is None or verdict.status is VerdictStatus.INTERRUPTED):
         answer_console().print(f"  go on with: ruleout investigate --resume {case.name}", style="dim", markup=False)
@@ -70,7 +69,7 @@ def _tell_trials(
     explain: bool,
     process: int | None,
 ) -> None:
-    """A row for each trial, those under way last; how many came before them and are left out."""
+    """A row for each trial, those under way last, and a blank; how many came before them and are left out."""
     console = answer_console()
     if before:
         console.print(
@@ -84,6 +83,8 @@ def _tell_trials(
     for number, configuration in going.items():
         changed = safe(words.changes(configuration, case.baseline))
         _tell_row(number, "running" if process else "not ended", "", changed)
+    if trials or going:
+        console.print()
 
 
 def _tell_row(number: int, outcome: str, took: str, changed: str) -> None:
@@ -99,7 +100,6 @@ def _at_a_glance(folder: Folder, seen: Glance, process: int | None, explain: boo
     _tell_trials(seen.case, safe, seen.last, total - len(seen.last), seen.open, explain, process)
     ended = ", ".join(f"{number} {outcome}" for outcome, number in seen.ended.most_common())
     made = f"{words.count(total, 'trial')} ({ended}), {words.minutes(seen.minutes)}"
-    answer_console().print()
     tell_verdict(seen.case, seen.verdict, folder, process, made)
     if not seen.concluded:
         console = answer_console()
