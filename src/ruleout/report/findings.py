@@ -111,10 +111,10 @@ class _Page:
         for told in evidence.chosen(case, verdict):
             yield f"- Chosen by the engine: {text(told)}"
         for limit in verdict.limits:
-            yield f"- It works up to: {text(words.limit(case, limit))}"
+            yield f"- It works up to: {text(words.limit(case, limit, verdict))}"
         if verdict.shows:
             yield f"- When it shows: {text(verdict.shows)}"
-        for workaround in verdict.workarounds:
+        for workaround in words.ways_out(verdict):
             way_out = self.write.code(words.workaround(case, workaround.set))
             cost = words.cost(workaround, verdict)
             yield f"- Workaround: {way_out} ({text(words.clean_runs(workaround, verdict))}{cost})"

@@ -135,10 +135,10 @@ def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _ways_out(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for workaround in verdict.workarounds[:3]:
+    for workaround in words.ways_out(verdict)[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround, verdict)})"
     for limit in verdict.limits:
-        yield "It works up to", words.limit(case, limit)
+        yield "It works up to", words.limit(case, limit, verdict)
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.minimal is not None:

@@ -145,9 +145,18 @@ def some_trials(ids: Sequence[int]) -> str:
 
 def clean_runs(found: Workaround, done: Verdict) -> str:
     """How often a workaround was seen to be clean, and what else failed once the target could not show any more."""
-    later = next((t.outcome.failure for t in done.trials if t.id == found.trial and t.outcome), None)
-    other = f"; another failure comes later: {failure(later)}" if later is not None else ""
-    return f"clean in {found.clean} of {found.clean}, trial {found.trial}{other}"
+    return f"clean in {found.clean} of {found.clean}, trial {found.trial}{_later(found.trial, done)}"
+
+
+def ways_out(done: Verdict) -> list[Workaround]:
+    """The workarounds; those after which something else fails come last: nobody can work with them as they are."""
+    return sorted(done.workarounds, key=lambda found: bool(_later(found.trial, done)))
+
+
+def _later(number: int, done: Verdict) -> str:
+    """What else failed in a trial that was clean of the target."""
+    later = next((t.outcome.failure for t in done.trials if t.id == number and t.outcome), None)
+    return f"; another failure comes later: {failure(later)}" if later is not None else ""
 
 
 def cost(found: Workaround, done: Verdict) -> str:
@@ -265,12 +274,13 @@ def on_command(factor: Factor, level: str) -> str:
     return f"{factor.name}={shown(level)}"
 
 
-def limit(case: Case, found: Limit) -> str:
+def limit(case: Case, found: Limit, done: Verdict) -> str:
     """How far it works, as a person types it, and what was not tried before the next level that fails."""
     varied = case.factor(found.factor)
     between = f"; not tried in between: {', '.join(found.untried)}" if found.untried else ""
     works, fails = on_command(varied, found.works), on_command(varied, found.fails)
-    return f"{works} is clean (trial {found.trial}), {fails} fails (trial {found.failed}){between}"
+    clean = f"trial {found.trial}{_later(found.trial, done)}"
+    return f"{works} is clean ({clean}), {fails} fails (trial {found.failed}){between}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:

@@ -16,6 +16,7 @@ from ruleout.model import (
     Elsewhere,
     Hypothesis,
     HypothesisStatus,
+    Limit,
     Masked,
     Mode,
     NotRuledOut,
@@ -170,6 +171,19 @@ def test_what_a_watched_trial_says_is_not_said_again_as_what_the_evidence_speaks
     verdict = replace(ISOLATED, status=VerdictStatus.ELSEWHERE, elsewhere=OUTSIDE, trials=(watched,))
     assert "Evidence speaks for" not in told(verdict)
     assert "What may help" in told(verdict)
+
+
+def test_a_way_out_after_which_something_else_fails_comes_last_and_says_so() -> None:
+    killed = trial(3, replace(CLEAN, failure=replace(MASK, message="killed for memory")), kv_cache_dtype="bf16")
+    verdict = replace(
+        ISOLATED,
+        trials=(killed, *(t for t in ISOLATED.trials if t.id != 3)),
+        limits=(Limit("kv_cache_dtype", "bf16", 3, "auto", 1),),
+    )
+    later = "another failure comes later: AssertionError: killed for memory"
+    first, second = told(verdict)["Workaround"].split("\n")
+    assert (first, later in second) == ("--disable-cuda-graph   (clean in 1 of 1, trial 5)", True)
+    assert told(verdict)["It works up to"].startswith(f"--kv-cache-dtype bf16 is clean (trial 3; {later})")
 
 
 def test_without_probes_nobody_is_told_to_raise_the_load() -> None:

@@ -73,10 +73,11 @@ def test_what_was_asked_for_and_not_in_effect_is_told_once_with_its_trials() -> 
 
 
 def test_a_limit_says_how_sure_it_is() -> None:
-    known = Limit("kv_cache_dtype", "bf16", 4, "auto", 1)
-    assert words.limit(CASE, known) == "--kv-cache-dtype bf16 is clean (trial 4), --kv-cache-dtype auto fails (trial 1)"
-    gap = Limit("kv_cache_dtype", "fp8_e4m3", 4, "auto", 1, ("bf16",))
-    assert words.limit(CASE, gap).endswith("fails (trial 1); not tried in between: bf16")
+    known = Limit("kv_cache_dtype", "bf16", 3, "auto", 1)
+    told = "--kv-cache-dtype bf16 is clean (trial 3), --kv-cache-dtype auto fails (trial 1)"
+    assert words.limit(CASE, known, ISOLATED) == told
+    gap = Limit("kv_cache_dtype", "fp8_e4m3", 3, "auto", 1, ("bf16",))
+    assert words.limit(CASE, gap, ISOLATED).endswith("fails (trial 1); not tried in between: bf16")
 
 
 def test_a_long_row_of_levels_is_told_by_its_ends() -> None:

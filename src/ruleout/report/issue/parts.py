@@ -59,10 +59,10 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
     if verdict.shows:
         yield f"- When it shows: {prose(verdict.shows)}"
     yield from _cause(material)
-    for way_out in verdict.workarounds[:3]:
+    for way_out in words.ways_out(verdict)[:3]:
         yield f"- Workaround: {code(words.workaround(case, way_out.set))} ({words.clean_runs(way_out, verdict)})"
     for limit in verdict.limits:
-        yield f"- It works up to: {prose(words.limit(case, limit))}"
+        yield f"- It works up to: {prose(words.limit(case, limit, verdict))}"
 
 
 def _over_all(material: IssueMaterial) -> Iterator[str]:
