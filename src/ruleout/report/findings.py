@@ -89,7 +89,8 @@ class _Page:
     def _answer(self) -> Iterator[str]:
         case, verdict, text = self.case, self.verdict, self.write.text
         why = f": {text(verdict.why)}" if verdict.why else ""
-        yield f"**{verdict.status}** ({words.percent(verdict.probability)}){why}"
+        sure = f" ({words.percent(verdict.probability)})" if verdict.probability else ""
+        yield f"**{verdict.status}**{sure}{why}"
         yield ""
         for number, cause in enumerate(verdict.causes, 1):
             label = "Cause" if len(verdict.causes) == 1 else f"Cause {number}"

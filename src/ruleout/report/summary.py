@@ -22,7 +22,8 @@ def headline(case: Case, verdict: Verdict) -> str:
     if verdict.status is VerdictStatus.NOT_REPRODUCED:
         return f"Not reproduced: {verdict.why}"
     if verdict.status is VerdictStatus.WORKAROUND:
-        return "Workaround found"
+        found = [words.workaround(case, way.set) for way in words.ways_out(verdict)[:1]]
+        return ": ".join(["Workaround found", *found])
     name = {
         VerdictStatus.NARROWED: "Narrowed, not isolated",
         VerdictStatus.EXHAUSTED: "Budget spent, not isolated",

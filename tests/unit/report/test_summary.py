@@ -186,6 +186,16 @@ def test_a_way_out_after_which_something_else_fails_comes_last_and_says_so() -> 
     assert told(verdict)["It works up to"].startswith(f"--kv-cache-dtype bf16 is clean (trial 3; {later})")
 
 
+def test_a_way_out_that_was_looked_for_is_the_headline() -> None:
+    verdict = replace(ISOLATED, status=VerdictStatus.WORKAROUND)
+    assert headline(CASE, verdict) == "Workaround found: --kv-cache-dtype bf16"
+
+
+def test_nothing_is_sure_by_nought_percent() -> None:
+    assert "0 %" not in findings(CASE, NOT_REPRODUCED)
+    assert "**isolated** (99.4 %)" in findings(CASE, ISOLATED)
+
+
 def test_without_probes_nobody_is_told_to_raise_the_load() -> None:
     def advice(mode: Mode) -> str:
         return dict(facts(replace(CASE, mode=mode), NOT_REPRODUCED, ""))["What to do"]
