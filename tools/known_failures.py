@@ -15,6 +15,7 @@ from typing import Any
 from ruleout.diagnosis.components import COMPONENTS
 from ruleout.diagnosis.rule import Rule
 from ruleout.model import Component
+from ruleout.model.figures import percent
 
 HEAD = """# Known failures
 
@@ -72,7 +73,7 @@ def _rule(rule: Rule) -> list[str]:
         "",
         f"### {rule.title}",
         "",
-        f"`{rule.id}` · {engines} · {rule.confidence:.0%}",
+        f"`{rule.id}` · {engines} · {percent(rule.confidence)}",
         "",
         *(f"- **{label}:** {text}" for label, text in rows.items() if text),
     ]

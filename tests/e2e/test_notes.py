@@ -29,7 +29,7 @@ def test_what_is_read_in_notes_is_shown_with_its_line_and_what_is_not_with_the_r
     assert done.status == 0
     assert "notes.md: 5 trials\n" in done.out
     (row,) = (line for line in done.out.splitlines() if "--dtype bf16" in line)
-    assert row.split()[:4] == ["5", "--dtype", "bf16", "reproduced"]
+    assert row.split()[:4] == ["5", "reproduced", "--dtype", "bf16"]
     assert "8  no outcome is told" in done.out
     document = workshop.run("findings", "--json", "notes.md").document
     assert document["schema"] == "ruleout.notes/1"

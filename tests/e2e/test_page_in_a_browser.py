@@ -16,7 +16,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support import long
-from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED
+from tests.unit.report.samples import CASE, ISOLATED, NOT_REPRODUCED, REPRODUCED, trial
 from tests.unit.report.test_page import COURSE
 
 from ruleout.model import Verdict, VerdictStatus
@@ -26,7 +26,7 @@ from ruleout.report.page import page
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
 
-WIDTHS = (400, 1000, 1800)
+WIDTHS = (320, 400, 768, 1000, 1800)
 BEYOND = """() => [...document.querySelectorAll('body *')].filter(e => {
   const box = e.getBoundingClientRect();
   return box.width && box.right > document.documentElement.clientWidth + 1 && !e.closest('.wide') && !e.closest('pre');
@@ -37,6 +37,16 @@ EMPTY = """() => [...document.querySelectorAll('svg')].filter(e =>
 
 SCROLLED = """() => [...document.querySelectorAll('.matrix')].map(e => e.parentElement).filter(e =>
   e.scrollWidth > e.clientWidth).map(e => `${e.scrollWidth} of ${e.clientWidth}`)"""
+
+NARROW = """() => [...document.querySelectorAll('.claim, .what')].filter(e => e.getBoundingClientRect().width < 120)
+  .map(e => e.outerHTML.slice(0, 120))"""
+TORN = """() => [...document.querySelectorAll('.matrix tbody th, .time a')].filter(e => {
+  const text = document.createRange(); text.selectNodeContents(e);
+  return new Set([...text.getClientRects()].map(row => Math.round(row.top))).size > 1;
+}).map(e => e.outerHTML.slice(0, 120))"""
+APART = """() => [...document.querySelectorAll('.matrix tbody tr')].filter(e =>
+  Math.abs(e.querySelector('th').getBoundingClientRect().top - e.querySelector('.o').getBoundingClientRect().top) > 3)
+  .map(e => e.id)"""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +77,7 @@ def pages() -> dict[str, str]:
         "several causes": page(CASE, replace(ISOLATED, causes=tuple((one,) for one in ISOLATED.causes[0])), leaders),
         "not reproduced": page(CASE, NOT_REPRODUCED),
         "nothing yet": page(CASE, replace(NOT_REPRODUCED, trials=())),
+        "nothing to vary": page(replace(CASE, factors=()), replace(ISOLATED, trials=(trial(1, REPRODUCED),))),
         "forty trials": page(case, forty),
         "long words": page(CASE, replace(ISOLATED, why="x" * 900, never_varied=("y" * 900,))),
         "long": long_page(),
@@ -98,7 +109,10 @@ def test_every_page_fits_every_width_and_axe_finds_nothing(
             assert shown.evaluate(BEYOND) == [], (name, width)
             assert shown.evaluate(EMPTY) == [], (name, width)
             assert shown.evaluate(SCROLLED) == [], (name, width)
-            if width != WIDTHS[1]:
+            assert shown.evaluate(NARROW) == [], (name, width)
+            assert shown.evaluate(APART) == [], (name, width)
+            assert shown.evaluate(TORN) == [], (name, width)
+            if width in (WIDTHS[0], WIDTHS[-1]):
                 found = Axe().run(shown).response["violations"]
                 assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, width)
             assert complaints == [], (name, width)

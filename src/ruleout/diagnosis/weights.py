@@ -35,6 +35,8 @@ class Seen:
 
     def __str__(self) -> str:
         healthy, failing = f"{self.healthy} of {self.of_healthy}", f"{self.failing} of {self.of_failing}"
+        if not self.of_failing:
+            return f"printed by {healthy} healthy runs; no failing one is known"
         return f"printed by {healthy} healthy and {failing} failing runs"
 
     @property

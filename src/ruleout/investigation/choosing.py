@@ -22,6 +22,7 @@ from ruleout.investigation.givens import MOST_LEVELS, Choice, given, offered, wo
 from ruleout.investigation.sizes import LEAST
 from ruleout.model import ABSENT, PRESENT, UNSET, Diagnosis, EngineId, Factor, FailureClass, Mechanism, Stage, arguments
 from ruleout.model.diagnosis import Suspect
+from ruleout.model.figures import percent
 
 MOST, MOST_OF_REFUSAL = 8, 3
 SURE = 0.8
@@ -160,7 +161,7 @@ def _already(diagnosis: Diagnosis, offer: Offer, level: str) -> bool:
 
 
 def _told(suspect: Suspect) -> str:
-    return f"{suspect.component}, {suspect.probability:.0%} by the log"
+    return f"{suspect.component}, {percent(suspect.probability)} by the log"
 
 
 def _merged(one: Factor, other: Factor) -> Factor:

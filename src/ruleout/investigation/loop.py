@@ -50,6 +50,7 @@ from ruleout.model import (
     Workaround,
 )
 from ruleout.model.codec import to_json
+from ruleout.model.figures import percent
 from ruleout.reasoning import Assessment, Step, assess, assess_batch, conclude, leading_claim, top_claims
 from ruleout.runners.base import Runner
 
@@ -303,8 +304,8 @@ class Investigation:
             return f"the baseline fails, but otherwise than asked for: {other.outcome.reason}"
         if not clean:
             return "no trial of the baseline has ended"
-        bound = 1 - 0.05 ** (1 / clean)
-        return f"the baseline failed in 0 of {clean} runs, which excludes a rate above {bound:.0%} at 95 % confidence"
+        bound = percent(1 - 0.05 ** (1 / clean))
+        return f"the baseline failed in 0 of {clean} runs, which excludes a rate above {bound} at 95 % confidence"
 
     def _workarounds(self, trials: tuple[Trial, ...]) -> tuple[Workaround, ...]:
         """The clean trials that leave what is to be kept, if that is the goal."""
@@ -345,7 +346,7 @@ def check_launches(case: Case, engine: Engine) -> None:
 
 
 def _arithmetic(step: Step) -> tuple[str, ...]:
-    return step.explanation.words() if step.explanation is not None else ()
+    return step.explanation.words(step.purpose) if step.explanation is not None else ()
 
 
 def _spent(budget: Budget, trials: tuple[Trial, ...], minutes: float) -> bool:

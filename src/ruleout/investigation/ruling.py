@@ -29,7 +29,7 @@ from ruleout.model import (
     arguments,
 )
 from ruleout.model.codec import from_json, to_json
-from ruleout.model.verdict import MAY_HELP
+from ruleout.model.figures import percent
 
 EXAMPLES = 2
 BEFORE, AFTER = 8, 3
@@ -45,7 +45,7 @@ def traced(folder: Folder, case: Case, verdict: Verdict, found: Suspicion, share
         raise UsageError(f"{case.name}: it has not failed yet", "A rule is made from a failure that was seen.")
     causes = [[case.factor(c.factor) for c in cause if c.factor in case.baseline] for cause in verdict.causes]
     ways = _ways_out(case, verdict)
-    claim, _, advice = _told(verdict, causes).partition(MAY_HELP)
+    claim, advice = _told(verdict, causes)
     alone = causes[0] if len(causes) == 1 else []  # of several, no log has to show all
     flags = [f for f in alone if f.mechanism is Mechanism.FLAG and f.baseline not in (ABSENT, PRESENT)]
     failing = _of(verdict, OutcomeKind.REPRODUCED)
@@ -86,15 +86,16 @@ def _component(verdict: Verdict, causes: Sequence[Sequence[Factor]], found: Susp
     return likeliest.component if likeliest and likeliest.probability > LIKELY else None
 
 
-def _told(verdict: Verdict, causes: Sequence[Sequence[Factor]]) -> str:
-    """The cause in words, no surer than the verdict."""
+def _told(verdict: Verdict, causes: Sequence[Sequence[Factor]]) -> tuple[str, str]:
+    """The cause in words, no surer than the verdict, and what may help where no setting is to blame."""
     needed = [" together with ".join(f"{f.name}={f.baseline}" for f in cause) for cause in causes if cause]
     if verdict.status is VerdictStatus.ELSEWHERE or not needed:
-        return verdict.elsewhere.told.partition(": ")[2] or f"not traced to a setting: {verdict.elsewhere.claim}"
+        found = verdict.elsewhere
+        return found.told.partition(": ")[2] or f"not traced to a setting: {found.brief}", found.advice
     told = f"it needs {needed[0]}" if len(needed) == 1 else f"any of these is enough: {'; '.join(needed)}"
     if verdict.status is VerdictStatus.ISOLATED:
-        return told
-    return f"not proven, likeliest with {verdict.probability:.0%}: {told}"
+        return told, ""
+    return f"not proven, likeliest with {percent(verdict.probability)}: {told}", ""
 
 
 def _ways_out(case: Case, verdict: Verdict) -> list[Configuration]:

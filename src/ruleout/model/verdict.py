@@ -175,9 +175,20 @@ class Elsewhere:
     evidence: tuple[Evidence, ...] = ()
 
     @property
+    def brief(self) -> str:
+        """The claim up to what the evidence speaks for, without why and without what may help."""
+        before, speaks_for, told = self.claim.partition(SPEAKS_FOR)
+        return before + speaks_for + told.partition(MAY_HELP)[0].partition(": ")[0]
+
+    @property
     def told(self) -> str:
-        """What the log, or what was seen besides, speaks for; empty where that is nothing."""
-        return self.claim.partition(SPEAKS_FOR)[2]
+        """What the log, or what was seen besides, speaks for, and why; empty where that is nothing."""
+        return self.claim.partition(SPEAKS_FOR)[2].partition(MAY_HELP)[0]
+
+    @property
+    def advice(self) -> str:
+        """What may help; empty where nothing is known."""
+        return self.claim.partition(MAY_HELP)[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ class Confirmer:
             return None
         off = [i for i in self.clean_rows(1) if all(self._neutralised(self.seen.rows[i], c) for c in self.causes)]
         rows = self.coverage.allowed([self.seen.rows[i] for i in sorted(off, key=self._runs)])
-        return Missing(rows, "again: once may be luck, if the failure shows only sometimes")
+        return Missing(rows, "again: the failure may show only sometimes")
 
     def severe(self) -> IntArray:
         """What each cause alone has to stand, whether or not it stood as much before."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ruleout.model import Configuration
+from ruleout.model import Configuration, figures
 from ruleout.model.configuration import shown
+from ruleout.model.figures import percent
 
 ALL_OF = 4
 """Changes that are named one by one; of more, the number."""
@@ -41,23 +42,27 @@ class Explanation:
     next_best_bits: float = 0.0
     next_best_minutes: float = 0.0
 
-    def words(self) -> tuple[str, ...]:
-        """The same in sentences, one a line."""
+    def words(self, purpose: str = "") -> tuple[str, ...]:
+        """The same in sentences, one a line; what the purpose says already is not said again."""
         one = len(self.change) == 1
+        price = worth(self.bits, self.minutes, self.fails)
+        risk = percent(self.risk)
         lines = [
-            f"It changes {_named(self.change)}{'' if one else ' together'}, since {self.removed:.0%} of the "
+            f"It changes {_named(self.change)}{'' if one else ' together'}, since {percent(self.removed)} of the "
             f"probability lies on causes that {'this' if one else 'one of them'} would remove."
             if self.change
             else "It changes nothing: the baseline itself is run again.",
-            f"{self.bits:.2f} bits for {self.minutes:.2g} min; a failure has a chance of {self.fails:.0%}; "
-            f"risk of another failure {self.risk:.0%}.",
+            f"{price}; risk of another failure {risk}."
+            if price not in purpose
+            else f"Risk of another failure: {risk}.",
         ]
         lines += [
-            f"If it is {claim} ({p:.0%}), it fails with a chance of {fails:.0%}." for claim, p, fails in self.leading
+            f"If it is {claim} ({percent(p)}), it fails with a chance of {percent(fails)}."
+            for claim, p, fails in self.leading
         ]
         if self.next_best is not None:
-            price = f"{self.next_best_bits:.2f} bits for {self.next_best_minutes:.2g} min"
-            lines.append(f"Next best: {_named(self.next_best) or 'the baseline'}: {price}.")
+            second = told(self.next_best_bits, self.next_best_minutes)
+            lines.append(f"Next best: {_named(self.next_best) or 'the baseline'}: {second}.")
         return tuple(lines)
 
 
@@ -75,7 +80,17 @@ class Step:
 
 def explained(step: Step) -> tuple[str, ...]:
     """Why this step is taken, in lines to print: its purpose, then the arithmetic."""
-    return (step.purpose, *(step.explanation.words() if step.explanation is not None else ()))
+    return (step.purpose, *(step.explanation.words(step.purpose) if step.explanation is not None else ()))
+
+
+def worth(bits: float, minutes: float, fails: float) -> str:
+    """What a trial is expected to tell, for which time, and how likely it is to fail."""
+    return f"{told(bits, minutes)}; a failure has a chance of {percent(fails)}"
+
+
+def told(bits: float, minutes: float) -> str:
+    """`0.81 bits for 7:04`."""
+    return f"{bits:.2f} bits for {figures.minutes(minutes)}"
 
 
 def _named(change: Configuration) -> str:

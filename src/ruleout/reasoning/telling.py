@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ruleout.model.figures import percent
 from ruleout.reasoning.beliefs import Beliefs
 from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.confirmation import SURELY_ALWAYS
 from ruleout.reasoning.costs import Costs
-from ruleout.reasoning.explanation import Explanation, Step
+from ruleout.reasoning.explanation import Explanation, Step, worth
 from ruleout.reasoning.information import Forecast, Outlook
 from ruleout.reasoning.masks import Masks
 from ruleout.reasoning.space import BoolArray, FloatArray, IntArray
@@ -131,7 +132,7 @@ class Teller:
         best = int((worth * (1 - CHANGE_PENALTY * np.count_nonzero(rows, axis=1))).argmax())
         if clean[best] < LEAST_CLEAN:
             return None
-        return self.step(rows[best], f"workaround: clean with {clean[best]:.0%}, and what is to be kept is kept")
+        return self.step(rows[best], f"workaround: clean with {percent(clean[best])}, and what is to be kept is kept")
 
     def improved(self, rows: IntArray) -> IntArray:
         """These rows and what the best of them lead to, one change at a time, as long as it tells more."""
@@ -193,8 +194,8 @@ class Teller:
         if value[best] <= 0:
             return None
         again = "again, since once may be luck: " if self.beliefs.seen.at(rows[best]).any() else ""
-        told_by = f"{this.bits[best]:.2f} bits for {this.minutes[best]:.2g} min"
-        purpose = f"{again}tells most per minute: {told_by}; a failure has a chance of {this.told.shows[best]:.0%}"
+        told = worth(float(this.bits[best]), float(this.minutes[best]), float(this.told.shows[best]))
+        purpose = f"{again}tells most per minute: {told}"
         order = [int(i) for i in np.argsort(-value, kind="stable")[:2] if i != best and value[i] > 0]
         return self.step(rows[best], purpose, rows[order[0]] if order else None)
 

@@ -12,6 +12,6 @@ def claim(space: Space, group: Group) -> str:
     if group == ELSEWHERE:
         return "elsewhere: no factor takes part"
     if group == OTHER_SHAPE:
-        return "another shape: no set of up to four causes of up to four factors"
+        return "something else: no set of up to four causes of up to four factors each"
     parts = [" together with ".join(f"{space.names[f]}={shown(space.levels[f][0])}" for f in cause) for cause in group]
     return ", and by itself ".join(parts)

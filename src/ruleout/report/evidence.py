@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ruleout.model import Case, Mechanism, OutcomeKind, Verdict
+from ruleout.model import Case, Mechanism, NotRuledOut, OutcomeKind, Verdict
 from ruleout.model.configuration import shown
 from ruleout.model.verdict import OWN_CHOICE
-from ruleout.report.words import failure, on_command, target_trial
+from ruleout.report.words import OPEN, failure, on_command, target_trial
+
+_LEFT = (("masked", True), ("untried", False))
 
 
 def chosen(case: Case, verdict: Verdict) -> Iterator[str]:
@@ -44,9 +46,22 @@ def untried(case: Case, verdict: Verdict) -> Iterator[str]:
         seen |= {
             level for cause in verdict.causes for one in cause if one.factor == varied.name for level in one.levels
         }
-        left = [shown(level) for level in varied.levels if level not in seen]
-        if left:
-            yield f"{varied.name}: {', '.join(left)}"
+        if left := [level for level in varied.levels if level not in seen]:
+            hidden = masked_levels(verdict, varied.name)
+            named = (f"{shown(level)}{' (masked)' if level in hidden else ''}" for level in left)
+            yield f"{varied.name}: {', '.join(named)}"
+
+
+def masked_levels(verdict: Verdict, name: str) -> set[str]:
+    """The levels of a factor that were tried where another failure came first."""
+    return {one.configuration[name] for one in verdict.masked if name in one.configuration}
+
+
+def left_of(verdict: Verdict, one: NotRuledOut) -> str:
+    """Why a factor is not ruled out: the levels that only masked trials had, and those that none had."""
+    hidden = masked_levels(verdict, one.factor)
+    kinds = {label: [level for level in one.untried if (level in hidden) is masked] for label, masked in _LEFT}
+    return "; ".join(f"{label}: {', '.join(levels)}" for label, levels in kinds.items() if levels) or OPEN
 
 
 def moving(case: Case, verdict: Verdict, ids: Sequence[int]) -> list[int]:
@@ -76,11 +91,16 @@ def constant(case: Case, verdict: Verdict) -> list[tuple[str, list[str]]]:
 
 
 def masks(verdict: Verdict) -> list[tuple[str, list[int]]]:
-    """The failures that hid the target, each with its trials; the most frequent first."""
-    judged = [(t.id, t.outcome) for t in verdict.trials if t.outcome is not None]
+    """The failures that hid the target, each with its trials; the most frequent first.
+
+    The same failure may tell of another size or address each time; the first trial's words stand for all.
+    """
+    judged = [(t.id, t.outcome) for t in verdict.trials if t.outcome and t.outcome.kind is OutcomeKind.OTHER]
     named = {number: failure(outcome.failure) for number, outcome in judged if outcome.failure}
     named |= {number: outcome.reason for number, outcome in judged if outcome.by_person and not outcome.hearsay}
-    found: dict[str, list[int]] = {}
+    alike = {failure(outcome.failure): outcome.failure.signature for _, outcome in judged if outcome.failure}
+    found: dict[str, tuple[str, list[int]]] = {}
     for one in verdict.masked:
-        found.setdefault(named.get(one.trial, one.failure), []).append(one.trial)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
+        text = named.get(one.trial, one.failure)
+        found.setdefault(alike.get(text, text), (text, []))[1].append(one.trial)
+    return sorted(found.values(), key=lambda item: -len(item[1]))

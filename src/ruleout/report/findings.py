@@ -89,7 +89,8 @@ class _Page:
     def _answer(self) -> Iterator[str]:
         case, verdict, text = self.case, self.verdict, self.write.text
         why = f": {text(verdict.why)}" if verdict.why else ""
-        yield f"**{verdict.status}** ({words.percent(verdict.probability)}){why}"
+        sure = f" ({words.percent(verdict.probability)})" if verdict.probability else ""
+        yield f"**{verdict.status}**{sure}{why}"
         yield ""
         for number, cause in enumerate(verdict.causes, 1):
             label = "Cause" if len(verdict.causes) == 1 else f"Cause {number}"
@@ -102,6 +103,8 @@ class _Page:
             yield f"- {text(verdict.elsewhere.claim[:1].upper() + verdict.elsewhere.claim[1:])}."
         elif verdict.elsewhere.told and verdict.status is not VerdictStatus.ISOLATED:
             yield f"- The evidence speaks for {text(verdict.elsewhere.told)}."
+            if verdict.elsewhere.advice:
+                yield f"- What may help: {text(verdict.elsewhere.advice)}."
         yield from self._confirmed_by()
         if verdict.causes and verdict.manifest_rate < 0.95:
             rate = words.percent(verdict.manifest_rate)
@@ -109,10 +112,10 @@ class _Page:
         for told in evidence.chosen(case, verdict):
             yield f"- Chosen by the engine: {text(told)}"
         for limit in verdict.limits:
-            yield f"- It works up to: {text(words.limit(case, limit))}"
+            yield f"- It works up to: {text(words.limit(case, limit, verdict))}"
         if verdict.shows:
             yield f"- When it shows: {text(verdict.shows)}"
-        for workaround in verdict.workarounds:
+        for workaround in words.ways_out(verdict):
             way_out = self.write.code(words.workaround(case, workaround.set))
             cost = words.cost(workaround, verdict)
             yield f"- Workaround: {way_out} ({text(words.clean_runs(workaround, verdict))}{cost})"
@@ -125,7 +128,7 @@ class _Page:
         rest = "everything else" if self.verdict.status is VerdictStatus.ISOLATED else "other settings"
         for name, ids in (
             (f"Sufficient ({rest} changed, the cause alone fails)", sufficient),
-            ("Necessary (from there, each factor of it changed, clean)", found.necessary),
+            (f"Necessary ({'from there, ' if sufficient else ''}each factor of it changed, clean)", found.necessary),
             ("Complete (only the cause neutralised, clean)", found.complete),
             ("Baseline again", () if found.baseline_again is None else (found.baseline_again,)),
         ):
@@ -151,7 +154,7 @@ class _Page:
                 self.write.cell(words.ran(trial, self.case.baseline)),
                 words.outcome(trial.outcome),
                 words.reached(trial),
-                f"{trial.minutes:.2f}",
+                "told" if words.hearsay(trial) else f"{trial.minutes:.2f}",
                 self.write.cell(trial.purpose),
                 self.write.cell(trial.log),
             )
@@ -173,23 +176,24 @@ class _Page:
             said = self.write.code(masked.failure) or "of which nothing is told"
             yield f"- Masked: {changed} failed otherwise ({said}, trial {masked.trial})"
         for open_ in verdict.not_ruled_out:
-            untried = f"untried: {text(', '.join(open_.untried))}" if open_.untried else words.OPEN
-            yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {untried}"
+            left = text(evidence.left_of(verdict, open_))
+            yield f"- {text(open_.factor)}: tried {text(', '.join(open_.tried))}; {left}"
         yield from (f"- Levels untried: {text(left)}" for left in evidence.untried(case, verdict))
-        if verdict.never_varied:
-            yield f"- Never varied: {text(', '.join(verdict.never_varied))}"
+        for label, names in evidence.constant(case, verdict):
+            yield f"- {label.replace('Not varied', 'Never varied')}: {text(', '.join(names))}"
 
     def _hypotheses(self) -> Iterator[str]:
         text = self.write.text
         for pivot in self.verdict.pivots:
             told = f"from “{text(pivot.from_)}” to “{text(pivot.to)}” ({text(pivot.why)})"
             yield f"- After trial {pivot.after_trial}: {told}"
-        for hypothesis in self.verdict.hypotheses:
-            if hypothesis.probability < WORTH_A_LINE:
-                continue
+        listed = [one for one in self.verdict.hypotheses if one.probability >= WORTH_A_LINE]
+        for hypothesis in listed:
             because = f"; {words.trials(hypothesis.because)}" if hypothesis.because else ""
             standing = hypothesis.status.replace("_", " ")
             yield f"- {standing}: {text(hypothesis.claim)} ({words.percent(hypothesis.probability)}{because})"
+        if rest := words.rest(listed):
+            yield f"- open: {words.OTHERS} ({words.percent(rest)})"
 
     def _assumptions(self) -> Iterator[str]:
         text = self.write.text

@@ -45,7 +45,7 @@ def junit(case: Case, verdict: Verdict, shared: Callable[[str], str]) -> str:
     told = {"ruleout.status": str(verdict.status), "ruleout.probability": f"{verdict.probability:.4f}"}
     for number, cause in enumerate(verdict.causes, 1):
         told[f"ruleout.cause.{number}"] = words.cause(case, verdict, cause)
-    for number, way_out in enumerate(verdict.workarounds, 1):
+    for number, way_out in enumerate(words.ways_out(verdict), 1):
         told[f"ruleout.workaround.{number}"] = words.workaround(case, way_out.set)
     return suite(case.name, tests, shared, told, headline(case, verdict))
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ruleout.model import Case, Mode, NotRuledOut, Verdict, VerdictStatus
 from ruleout.report import evidence, words
 
-SEEN, MASKS = 3, 3
-"""How many observations and masking failures a screen takes; FINDINGS.md has all."""
+SEEN, MASKS, MANY = 3, 3, 4
+"""How many observations, masking failures and hypotheses a screen takes; FINDINGS.md has all."""
 
 
 def headline(case: Case, verdict: Verdict) -> str:
@@ -18,11 +18,12 @@ def headline(case: Case, verdict: Verdict) -> str:
         told = f"{len(causes)} causes, each enough by itself" if causes[1:] else "".join(causes)
         return f"Isolated ({words.percent(verdict.probability)}): {told}"
     if verdict.status is VerdictStatus.ELSEWHERE:
-        return f"Elsewhere ({words.percent(verdict.elsewhere.probability)}): {verdict.elsewhere.claim}"
+        return f"Elsewhere ({words.percent(verdict.elsewhere.probability)}): {verdict.elsewhere.brief}"
     if verdict.status is VerdictStatus.NOT_REPRODUCED:
         return f"Not reproduced: {verdict.why}"
     if verdict.status is VerdictStatus.WORKAROUND:
-        return "Workaround found"
+        found = [words.workaround(case, way.set) for way in words.ways_out(verdict)[:1]]
+        return ": ".join(["Workaround found", *found])
     name = {
         VerdictStatus.NARROWED: "Narrowed, not isolated",
         VerdictStatus.EXHAUSTED: "Budget spent, not isolated",
@@ -54,17 +55,14 @@ def facts(case: Case, verdict: Verdict, prefix: str, *, whole: bool = True) -> I
         label = "Shown by" if verdict.status is VerdictStatus.ISOLATED else "Supported by"
         yield label, "; ".join(f"{text} ({words.some_trials(ids)})" for text, ids in proof)
     yield from (("Chosen by the engine", told) for told in evidence.chosen(case, verdict))
-    if verdict.elsewhere.told and verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.ELSEWHERE):
-        yield "Evidence speaks for", verdict.elsewhere.told
+    yield from _outside(verdict)
     yield from _failure(verdict, prefix)
     yield from _ways_out(case, verdict)
     yield from _limits(case, verdict, whole)
     if verdict.status is VerdictStatus.NOT_REPRODUCED:
         yield "What to do", _MORE_LOAD if case.mode is Mode.SERVE else _SAME_COMMAND
     if verdict.status not in (VerdictStatus.ISOLATED, VerdictStatus.WORKAROUND):
-        likely = [h for h in verdict.hypotheses[:4] if h.probability >= 0.005]
-        for other in likely if likely[1:] or verdict.status is not VerdictStatus.ELSEWHERE else ():
-            yield "Hypothesis", f"{words.percent(other.probability)} {other.claim}"
+        yield from _hypotheses(verdict)
         for step in verdict.next:
             yield "Would decide", f"{words.step(case, step.change)} (about {words.minutes(step.minutes)}): {step.why}"
 
@@ -82,13 +80,37 @@ def shown_by(case: Case, verdict: Verdict) -> list[tuple[str, Sequence[int]]]:
     whole = all(len(cause) == 1 for cause in verdict.causes)
     least = ("these" if several else "it") if whole else f"one part of {'each' if several else 'it'}"
     necessary = () if found.necessary == found.complete else found.necessary
+    apart = evidence.moving(case, verdict, found.sufficient)
     parts: list[tuple[str, Sequence[int]]] = [
-        (still, evidence.moving(case, verdict, found.sufficient)),
-        (f"from there {'it' if whole else 'a part of it'} changed, clean", necessary),
+        (still, apart),
+        (f"{'from there ' if apart else ''}{'it' if whole else 'a part of it'} changed, clean", necessary),
         (f"nothing but {least} changed, clean", found.complete),
         ("the baseline again fails", () if found.baseline_again is None else (found.baseline_again,)),
     ]
     return [(text, ids) for text, ids in parts if ids]
+
+
+def _outside(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """What else than a factor the evidence speaks for; not what a watched trial says in the same words."""
+    found = verdict.elsewhere
+    if verdict.status is VerdictStatus.ISOLATED or not found.told:
+        return
+    why = found.told.partition(": ")[2]
+    if not (why and any(why in seen for seen in words.watched(verdict))):
+        yield "Evidence speaks for", found.told
+    if found.advice:
+        yield "What may help", found.advice
+
+
+def _hypotheses(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """The likeliest, and what all others come to: a reader adds up what is told."""
+    likely = [h for h in verdict.hypotheses[:MANY] if h.probability >= words.LITTLE]
+    if verdict.status is VerdictStatus.ELSEWHERE and not likely[1:]:
+        return
+    for one in likely:
+        yield "Hypothesis", f"{words.percent(one.probability)} {one.claim}"
+    if rest := words.rest(likely):
+        yield "Hypothesis", f"{words.percent(rest)} {words.OTHERS}"
 
 
 def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
@@ -114,10 +136,10 @@ def _failure(verdict: Verdict, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _ways_out(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for workaround in verdict.workarounds[:3]:
+    for workaround in words.ways_out(verdict)[:3]:
         yield "Workaround", f"{words.workaround(case, workaround.set)}   ({words.clean_runs(workaround, verdict)})"
     for limit in verdict.limits:
-        yield "It works up to", words.limit(case, limit)
+        yield "It works up to", words.limit(case, limit, verdict)
     if verdict.causes and verdict.manifest_rate < 0.95:
         yield "Shows in", f"about {words.percent(verdict.manifest_rate)} of the runs in which the cause is present"
     if verdict.minimal is not None:
@@ -133,7 +155,7 @@ def _limits(case: Case, verdict: Verdict, whole: bool) -> Iterator[tuple[str, st
     if verdict.ruled_out:
         yield "Ruled out", ", ".join(f"{r.factor} ({words.some_trials(r.because)})" for r in verdict.ruled_out)
     if open_ := [left for left in verdict.not_ruled_out if left.factor not in verdict.never_varied]:
-        yield "Not ruled out", ", ".join(f"{one.factor}{_untried(one)}" for one in open_)
+        yield "Not ruled out", ", ".join(f"{one.factor}{_untried(verdict, one)}" for one in open_)
     if whole and (left := list(evidence.untried(case, verdict))):
         yield "Levels untried", "; ".join(left)
     masks = evidence.masks(verdict)
@@ -146,5 +168,5 @@ def _limits(case: Case, verdict: Verdict, whole: bool) -> Iterator[tuple[str, st
         yield label, ", ".join(names)
 
 
-def _untried(left: NotRuledOut) -> str:
-    return f" (untried: {', '.join(left.untried)})" if left.untried else ""
+def _untried(verdict: Verdict, left: NotRuledOut) -> str:
+    return f" ({evidence.left_of(verdict, left)})" if left.untried else ""

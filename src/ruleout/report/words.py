@@ -15,6 +15,7 @@ from ruleout.model import (
     Evidence,
     Factor,
     Failure,
+    Hypothesis,
     Installation,
     Limit,
     Mechanism,
@@ -28,32 +29,20 @@ from ruleout.model import (
     carried,
 )
 from ruleout.model.configuration import shown
+from ruleout.model.figures import minutes as minutes
+from ruleout.model.figures import percent as percent
 
 MANY = 24
 """Numbers of trials that a screen takes in a row."""
 LATE = "the stack in the log is where it was noticed, and need not be where it was born"
 OPEN = "may still take part"
 """Of a factor whose levels were all tried, and that is not ruled out."""
+OTHERS = "others together, each less likely"
+"""Of the hypotheses that are not listed."""
+LITTLE = 0.005
+"""A probability that is not worth a row of a screen."""
 LONG = 12
 """Levels of a factor that are listed one by one."""
-
-
-def percent(probability: float) -> str:
-    """A probability for people: none is a certainty."""
-    if probability >= 0.9995:
-        return "> 99.9 %"
-    if probability >= 0.99:
-        return f"{100 * probability:.1f} %"
-    if 0 < probability < 0.01:
-        return "< 1 %"
-    return f"{100 * probability:.0f} %"
-
-
-def minutes(value: float) -> str:
-    """Minutes as 0:48, 12:05 or 3:20:00."""
-    seconds = round(value * 60)
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
 def changes(configuration: Configuration, baseline: Configuration) -> str:
@@ -156,9 +145,18 @@ def some_trials(ids: Sequence[int]) -> str:
 
 def clean_runs(found: Workaround, done: Verdict) -> str:
     """How often a workaround was seen to be clean, and what else failed once the target could not show any more."""
-    later = next((t.outcome.failure for t in done.trials if t.id == found.trial and t.outcome), None)
-    other = f"; another failure comes later: {failure(later)}" if later is not None else ""
-    return f"clean in {found.clean} of {found.clean}, trial {found.trial}{other}"
+    return f"clean in {found.clean} of {found.clean}, trial {found.trial}{_later(found.trial, done)}"
+
+
+def ways_out(done: Verdict) -> list[Workaround]:
+    """The workarounds; those after which something else fails come last: nobody can work with them as they are."""
+    return sorted(done.workarounds, key=lambda found: bool(_later(found.trial, done)))
+
+
+def _later(number: int, done: Verdict) -> str:
+    """What else failed in a trial that was clean of the target."""
+    later = next((t.outcome.failure for t in done.trials if t.id == number and t.outcome), None)
+    return f"; another failure comes later: {failure(later)}" if later is not None else ""
 
 
 def cost(found: Workaround, done: Verdict) -> str:
@@ -193,7 +191,9 @@ def hearsay(trial: Trial) -> bool:
 
 
 def took(trial: Trial) -> str:
-    """What a trial took, or that it was told of."""
+    """What a trial took, or that it was told of; empty while it is not judged and nothing was measured."""
+    if trial.outcome is None and not trial.minutes:
+        return ""
     return "told" if hearsay(trial) else minutes(trial.minutes)
 
 
@@ -204,6 +204,12 @@ def reached(trial: Trial) -> str:
     failure = trial.outcome.failure
     stage = failure.exposure.stage if failure else trial.outcome.reached
     return "" if stage is Stage.UNKNOWN else stage.value
+
+
+def rest(listed: Sequence[Hypothesis]) -> float:
+    """What all others come to besides the listed ones; nothing where that is little, or none is listed."""
+    others = 1 - sum(one.probability for one in listed)
+    return others if listed and others >= 0.01 else 0.0
 
 
 def target_trial(verdict: Verdict) -> Trial | None:
@@ -268,12 +274,13 @@ def on_command(factor: Factor, level: str) -> str:
     return f"{factor.name}={shown(level)}"
 
 
-def limit(case: Case, found: Limit) -> str:
+def limit(case: Case, found: Limit, done: Verdict) -> str:
     """How far it works, as a person types it, and what was not tried before the next level that fails."""
     varied = case.factor(found.factor)
     between = f"; not tried in between: {', '.join(found.untried)}" if found.untried else ""
     works, fails = on_command(varied, found.works), on_command(varied, found.fails)
-    return f"{works} is clean (trial {found.trial}), {fails} fails (trial {found.failed}){between}"
+    clean = f"trial {found.trial}{_later(found.trial, done)}"
+    return f"{works} is clean ({clean}), {fails} fails (trial {found.failed}){between}"
 
 
 def workaround(case: Case, changed: Configuration) -> str:

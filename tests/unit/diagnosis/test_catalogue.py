@@ -14,6 +14,7 @@ from ruleout.diagnosis.catalogue import catalogue, read_files, shipped_files
 from ruleout.diagnosis.rule import Rule
 from ruleout.interfaces.cli.rules import rules as verb
 from ruleout.model import UsageError
+from ruleout.model.figures import percent
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "known-failures.md").read_text(encoding="utf-8")
@@ -79,7 +80,7 @@ def test_the_page_and_the_command_tell_all_of_a_rule(rule: Rule) -> None:
         assert text in shown
         assert re.sub(r"\{(\w+)\}", r"‹\1›", text) in part
     assert f"](#{rule.id})" in PAGE
-    assert f"{rule.confidence:.0%}" in part
+    assert percent(rule.confidence) in part
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ def test_the_more_runs_agree_the_smaller_the_chance() -> None:
 def test_engines_that_never_print_it_do_not_count() -> None:
     counts = Counts({"vllm": (100, 0), "sglang": (3, 3)}, {"k": {"sglang": (3, 3)}})
     assert str(counts.seen("k")) == "printed by 3 of 3 healthy and 3 of 3 failing runs"
+    assert str(Seen(1, 1, 0, 0)) == "printed by 1 of 1 healthy runs; no failing one is known"
 
 
 def test_only_what_came_before_the_failure_counts(tmp_path: Path) -> None:

@@ -248,7 +248,17 @@ def test_the_conclusion_comes_first_and_names_its_line() -> None:
     assert "line 812, TP0" in text
     assert "reported late: the stack (sampler.py:forward) is not where it began" in text
     assert "asked for auto" in text
+    assert all("asked for auto" in row for row in (r for r, _ in screen(FULL, 80)) if "kv_cache_dtype_" in row)
     assert "and 39 more (--json)" in text
+
+
+def test_what_is_no_evidence_is_quoted_and_why_it_is_none_stands_below() -> None:
+    warning = LogWarning(9, "a warning that goes on " * 9, 0.0, "printed by 7 of 8 healthy and 10 of 19 failing runs")
+    rows = [text for text, _ in screen(replace(FULL, warnings=(warning,)), 80)]
+    at = next(n for n, row in enumerate(rows) if row.startswith("Not evidence"))
+    assert rows[at].endswith("…")
+    assert "line 9  a warning that goes on a warning" in rows[at]
+    assert rows[at + 1].strip() == "Printed by 7 of 8 healthy and 10 of 19 failing runs"
 
 
 @pytest.mark.parametrize("outcome", list(LogOutcome))
@@ -282,8 +292,8 @@ def test_a_healthy_log_is_called_so() -> None:
 def test_suspects_come_right_after_the_failure_and_add_up() -> None:
     rows = [text for text, _ in screen(SUSPECTED, 100)]
     title = next(n for n, row in enumerate(rows) if row.startswith("Why, most likely"))
-    shown = [row for row in rows[title + 1 :] if "%  " in row[:7]]
-    assert shown[0].startswith("  20%  quantization")
+    shown = [row for row in rows[title + 1 :] if "%  " in row[:8]]
+    assert shown[0].startswith("  20 %  quantization")
     left = int(rows[title].partition("(")[2].partition("%")[0])
     assert left + 20 * len(shown) == 100
     assert any(row.startswith("  1  --flag level: refutes") for row in rows)
@@ -375,7 +385,7 @@ def test_what_was_asked_for_and_refused_comes_first_and_names_come_last() -> Non
     )
     rows = [text for text, _ in screen(replace(FULL, settings=settings), 80)]
     begin = next(n for n, row in enumerate(rows) if row.startswith("Engine's own choice"))
-    assert "attention_backend: asked for FLASH_ATTN, refused   line 38" in rows[begin]
+    assert "line 38  attention_backend: asked for FLASH_ATTN, refused" in rows[begin]
     assert "cudagraph_mode = NONE" in rows[begin + 1]
 
 

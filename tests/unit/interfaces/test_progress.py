@@ -21,6 +21,7 @@ def test_whom_a_trial_waits_for_is_told_and_how_long_it_runs(tmp_path: Path) -> 
     told.started(1, Plan(Configuration(), "the baseline"), None)
     told.event(1, {"kind": "waiting", "detail": "port 8000 is held by serve [12]"})
     assert out.getvalue() == "  #1   waiting: port 8000 is held by serve [12]\n"
+    assert told.running[1].shown.endswith(" · 0:00"), "a clock begins at nothing"
     told.running[1].began -= 90
     assert told.running[1].shown.endswith("waiting: port 8000 is held by serve [12] · 1:30")
 

@@ -99,7 +99,7 @@ def test_it_ends_as_the_investigation_ended(here: Path, capsys: pytest.CaptureFi
     case = long.write(here / "long", FEW, verdict)
     tell_verdict(case, verdict, Folder((here / "long").absolute()))
     ended = capsys.readouterr().out
-    assert told(capsys).endswith(ended)
+    assert told(capsys).endswith(f"\n\n{ended}"), "below the trials, and apart from them"
     assert ended.startswith("✓ Isolated (99.4 %): f2=a")
 
 

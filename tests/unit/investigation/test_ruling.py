@@ -93,7 +93,7 @@ def test_a_part_of_the_stack_is_named_only_where_all_of_the_cause_belongs_to_it(
 def test_what_is_not_proven_is_told_so_and_the_log_may_name_the_part(tmp_path: Path) -> None:
     folder, status = stored(tmp_path), VerdictStatus.NARROWED
     assert told(folder, status=status, probability=0.6).told == (
-        "not proven, likeliest with 60%: it needs kv_cache_dtype=fp8_e4m3"
+        "not proven, likeliest with 60 %: it needs kv_cache_dtype=fp8_e4m3"
     )
     assert told(folder, status=status).component is None
     assert told(folder, Suspicion((SUSPECT,)), status=status).component is Component.QUANTIZATION

@@ -21,6 +21,7 @@ from tests.support.deployment import (
 )
 
 from ruleout.model import Case, Configuration, Goal, Outcome, Trial, VerdictStatus
+from ruleout.model.figures import percent
 from ruleout.reasoning import assess, assess_batch, companions, conclude, explained
 
 FACTORS = (
@@ -260,8 +261,9 @@ def test_a_step_explains_its_arithmetic_in_words_that_agree_with_it() -> None:
     removed = float(beliefs.probability @ (1 - beliefs.activity(row[None, :])[:, 0]))
     assert why.removed == pytest.approx(removed, abs=1e-3)
     text = "\n".join(explained(step))
-    assert f"{why.removed:.0%} of the probability" in text
-    assert f"a failure has a chance of {why.fails:.0%}" in text
+    assert f"{percent(why.removed)} of the probability" in text
+    assert f"a failure has a chance of {percent(why.fails)}" in text
+    assert text.count(f"a failure has a chance of {percent(why.fails)}") == 1, "the purpose says it already"
     assert "Next best: " in text
 
 

@@ -76,6 +76,14 @@ def test_the_conclusion_comes_first_and_all_that_bears_it_follows() -> None:
         assert "".join(fact.split()) in text.replace(" ", "")  # links part it
 
 
+def test_a_trial_says_its_outcome_and_each_setting_once() -> None:
+    masked = replace(MASKED, reason="masked: another failure came first", resolved={"deep_gemm": "0", "dtype": "bf16"})
+    text = shown(page(CASE, replace(ISOLATED, trials=(trial(1, REPRODUCED), trial(2, masked, deep_gemm="0")))))
+    assert "Masked: another failure came first: assert not a | b fp8" in text
+    assert "dtype bf16 says the engine" in text
+    assert "deep_gemm 0 says the engine" not in text
+
+
 def test_nothing_is_fetched_and_logs_are_linked_where_they_lie() -> None:
     found = Page(page(CASE, ISOLATED))
     assert not {"script", "link", "img", "iframe"} & set(found.tags)

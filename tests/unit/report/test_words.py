@@ -5,43 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.unit.report.samples import CASE, FAILURE, ISOLATED, MASK, MASKED
 
 from ruleout.model import Carrier, Configuration, Factor, Limit, Mechanism, Outcome, OutcomeKind, Stage, Trial
 from ruleout.report import words
-
-
-@pytest.mark.parametrize(
-    ("probability", "text"),
-    [
-        (0.0, "0 %"),
-        (0.0004, "< 1 %"),
-        (0.01, "1 %"),
-        (0.5, "50 %"),
-        (0.9849, "98 %"),
-        (0.99, "99.0 %"),
-        (0.994, "99.4 %"),
-        (0.99951, "> 99.9 %"),
-        (0.999999, "> 99.9 %"),
-        (1.0, "> 99.9 %"),
-    ],
-)
-def test_a_probability_is_never_certainty(probability: float, text: str) -> None:
-    assert words.percent(probability) == text
-
-
-@given(st.floats(0, 1, exclude_min=True))
-def test_no_probability_is_told_as_0_or_100(probability: float) -> None:
-    assert words.percent(probability) not in ("0 %", "100 %", "100.0 %")
-
-
-@pytest.mark.parametrize(
-    ("minutes", "text"), [(0, "0:00"), (0.8, "0:48"), (12, "12:00"), (59.999, "1:00:00"), (200, "3:20:00")]
-)
-def test_minutes_are_told_as_a_clock_does(minutes: float, text: str) -> None:
-    assert words.minutes(minutes) == text
 
 
 def test_changes_are_told_against_the_baseline() -> None:
@@ -106,10 +73,11 @@ def test_what_was_asked_for_and_not_in_effect_is_told_once_with_its_trials() -> 
 
 
 def test_a_limit_says_how_sure_it_is() -> None:
-    known = Limit("kv_cache_dtype", "bf16", 4, "auto", 1)
-    assert words.limit(CASE, known) == "--kv-cache-dtype bf16 is clean (trial 4), --kv-cache-dtype auto fails (trial 1)"
-    gap = Limit("kv_cache_dtype", "fp8_e4m3", 4, "auto", 1, ("bf16",))
-    assert words.limit(CASE, gap).endswith("fails (trial 1); not tried in between: bf16")
+    known = Limit("kv_cache_dtype", "bf16", 3, "auto", 1)
+    told = "--kv-cache-dtype bf16 is clean (trial 3), --kv-cache-dtype auto fails (trial 1)"
+    assert words.limit(CASE, known, ISOLATED) == told
+    gap = Limit("kv_cache_dtype", "fp8_e4m3", 3, "auto", 1, ("bf16",))
+    assert words.limit(CASE, gap, ISOLATED).endswith("fails (trial 1); not tried in between: bf16")
 
 
 def test_a_long_row_of_levels_is_told_by_its_ends() -> None:

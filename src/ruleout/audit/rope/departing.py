@@ -91,6 +91,11 @@ def severity_for(subject: Subject, names: list[str]) -> Severity:
     return Severity.ERROR if f"{version}.".startswith(f"{nearest}.") else Severity.WARNING
 
 
+def _radians(error: float) -> str:
+    """Three digits, and no powers of ten."""
+    return f"{error:.3g}" if error < 1000 else f"{error:,.0f}".replace(",", " ")
+
+
 def _how(reading: RopeReading) -> str:
     given = reading.parameters
     parts = [f"theta {number(given.get('rope_theta'))}", f"type {quoted(given.get('rope_type'))}"]
@@ -99,7 +104,7 @@ def _how(reading: RopeReading) -> str:
     if reading.layer_type:
         parts.append(f"in layers of {quoted(reading.layer_type)}")
     if reading.angle_error:
-        errors = ", ".join(f"{error:.3g} at {name}" for name, error in reading.angle_error.items())
+        errors = ", ".join(f"{_radians(error)} at {name}" for name, error in reading.angle_error.items())
         parts.append(f"angles off by up to {errors} tokens, in radians")
     elif reading.frequencies is not None:
         parts.append(f"{2 * reading.frequencies} elements of a head turned")

@@ -32,7 +32,7 @@ class _Audit(BeforeCommand):
     operands = "MODEL_DIR [-- COMMAND…]"
 
 
-@click.command(cls=_Audit)
+@click.command(cls=_Audit, short_help="List what will fail, before it is launched.")
 @click.argument("model_dir", metavar="MODEL_DIR")
 @click.option("--host", type=HostDescription(), metavar="sm=…,gpus=…,memory=…", help="What is to run it [this host].")
 @click.option("--engine", metavar="NAME[==VERSION]", help="What is to serve it, where no command says so.")
@@ -188,7 +188,7 @@ def _progress() -> Progress:
         if now - last[0] < (0.2 if live else 10.0) and done < whole:
             return
         last[0] = now
-        text = f"  reading tensors  {done / (whole or 1):>4.0%} of {whole / 1e9:.1f} GB"
+        text = f"  reading tensors  {100 * done / (whole or 1):>3.0f} % of {whole / 1e9:.1f} GB"
         if live:
             click.echo(f"\r{text}" + ("\n" if done >= whole else ""), err=True, nl=False)
         else:

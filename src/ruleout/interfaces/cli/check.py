@@ -21,7 +21,7 @@ from ruleout.runners.local import LocalRunner
 EXITS = {"clean": 0, "reproduced": 1, "untestable": 125}
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command(context_settings={"ignore_unknown_options": False}, short_help="Run COMMAND once, for `git bisect run`.")
 @click.option(
     "--case", "case_file", type=click.Path(path_type=Path), help="Take engine, probes and target from a case."
 )

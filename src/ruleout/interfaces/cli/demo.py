@@ -15,7 +15,7 @@ from ruleout.lab.demo import demo_case_yaml
 from ruleout.lab.models import tiny_models
 
 
-@click.command()
+@click.command(short_help="Investigate a real failure of a real engine, here on the CPU.")
 @folder_option
 @json_option
 def demo(chosen: Path | None, as_json: bool) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ruleout.reading.diagnose import Run, Stream
 
 
-@click.command()
+@click.command(short_help="Read LOGs: what failed first, why most likely, what to try.")
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True)
 @click.option("--against", multiple=True, metavar="GOOD_LOG", help="The log of a run that served well. Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")

@@ -18,7 +18,7 @@ from ruleout.model import UsageError
 SCHEMA = "ruleout.exported/1"
 
 
-@click.command()
+@click.command(short_help="Pack an investigation without secrets.")
 @click.argument("case_name", metavar="[CASE]", required=False)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The archive [./NAME.ruleout.zip]."

@@ -25,7 +25,7 @@ _KEYS = re.compile(r"^(?:command|factors) *:", re.MULTILINE)
 _TEXTS = (".md", ".txt", ".org", ".rst", ".csv", ".log")
 
 
-@click.command()
+@click.command(short_help="Write FINDINGS.md, or read it and notes of others.")
 @click.argument("names", metavar="[CASE | NOTES…]", nargs=-1)
 @click.option("--case", "case_file", metavar="CASE", help="Say of the trials in NOTES which of them CASE can take.")
 @folder_option

@@ -13,7 +13,7 @@ from ruleout.investigation.unpacking import unpack
 from ruleout.report.documents import verdict_document
 
 
-@click.command("import")
+@click.command("import", short_help="Unpack what `ruleout export` wrote.")
 @click.argument("archive", metavar="ARCHIVE", type=click.Path(path_type=Path, dir_okay=False))
 @folder_option
 @json_option

@@ -55,7 +55,7 @@ class Duration(click.ParamType[float]):
             self.fail(str(problem), param, ctx)
 
 
-@click.command(cls=BeforeCommand)
+@click.command(cls=BeforeCommand, short_help="Run controlled trials until one cause is left.")
 @click.argument("case_file", metavar="CASE.yaml", required=False)
 @click.option("--resume", is_flag=True, help="Go on with an investigation that was begun.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and its price; launch nothing.")

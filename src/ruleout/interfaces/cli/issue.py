@@ -21,7 +21,7 @@ from ruleout.report.issue import LONGEST, TEMPLATES, body, title, written
 SCHEMA = "ruleout.issue/1"
 
 
-@click.command()
+@click.command(short_help="Write a bug report in a project's own form.")
 @click.argument("case_name", metavar="[CASE]", required=False)
 @click.option("--for", "project", type=click.Choice(list(TEMPLATES)), help="Whose template to follow [the engine's].")
 @click.option(

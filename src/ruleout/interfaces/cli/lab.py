@@ -19,7 +19,7 @@ def lab() -> None:
     """Engines and tiny models to practise on, made in the cache folder and kept there."""
 
 
-@lab.command()
+@lab.command(short_help="Make an engine's environment, and print its folder.")
 @click.argument("names", metavar="[NAME…]", nargs=-1)
 @click.option("--all", "all_", is_flag=True, help="All that ruleout has a recipe for.")
 def engine(names: tuple[str, ...], all_: bool) -> int:
@@ -33,7 +33,7 @@ def engine(names: tuple[str, ...], all_: bool) -> int:
     return 0
 
 
-@lab.command()
+@lab.command(short_help="Build the practice models, and print their folder.")
 @click.argument("names", metavar="NAME…", nargs=-1, required=True)
 def model(names: tuple[str, ...]) -> int:
     """Build the practice models, unless they are there, and print the folder of the one that is named."""

@@ -14,7 +14,7 @@ from ruleout.model import OutcomeKind
 from ruleout.report import words
 
 
-@click.command()
+@click.command(short_help="Overrule how a trial was judged.")
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
 @click.argument("outcome", metavar="OUTCOME", type=click.Choice([kind.value for kind in OutcomeKind]))
 @click.argument("case_name", metavar="[CASE]", required=False)

@@ -26,8 +26,9 @@ def tell_notes(console: Console, notes: Notes, unused: Sequence[Unused] | None =
     console.print(Text(f"{visible(notes.source)}: {words.count(made, 'trial')}{where}", "bold"))
     if notes.command:
         _print(console, _row(notes.line, "as deployed", "", notes.command))
+    column = max((len(became(one)) for one in notes.trials), default=0)
     for one in notes.trials:
-        _print(console, _row(one.line, changed(one), became(one), _said(one), _colour(one)))
+        _print(console, _row(one.line, changed(one), f"{became(one):<{column}}", _said(one), _colour(one)))
     if left:
         console.print(Text("Not used", "bold"))
     for gone in left:
@@ -60,9 +61,7 @@ def _said(told: ToldTrial) -> str:
 
 
 def _row(line: int, what: str, outcome: str, text: str, colour: str = "") -> Text:
-    row = Text.assemble((f"  {line:>5}  ", "dim"), what)
-    if outcome:
-        row.append(f"  {outcome}", colour)
+    row = Text.assemble((f"  {line:>5}  ", "dim"), *([(f"{outcome}  ", colour)] if outcome else []), what)
     if text:
         row.append(f"  {_short(text)}", "dim")
     return row

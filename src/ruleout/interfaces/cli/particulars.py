@@ -45,7 +45,7 @@ def sections(diagnosis: Diagnosis, width: int, suspects: int) -> Iterator[tuple[
     own = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.ENGINE]
     own.sort(key=_told_last)
     if own:
-        yield "Engine's own choice", _first([_choice(s, diagnosis) for s in own], SETTINGS, room)
+        yield "Engine's own choice", _first([_choice(s, diagnosis, room) for s in own], SETTINGS, room)
     asked = [s for s in diagnosis.settings if s.chosen_by is ChosenBy.USER]
     asked = [s for s in asked if s.name not in NOT_TELLING]
     asked.sort(key=lambda s: not any(part in s.name for part in TELLING))
@@ -68,9 +68,10 @@ def sections(diagnosis: Diagnosis, width: int, suspects: int) -> Iterator[tuple[
             yield label, _first(quoted, WARNINGS, room)
     if nothing := [w for w in diagnosis.warnings if w.weight == 0 and w.why != SURVIVED]:
         nothing.sort(key=lambda w: not w.remedy)
-        shown = [f"{address(w.line, w.source, diagnosis)} ({w.why}): {w.text.strip()}" for w in nothing]
-        rows, remedy = _first(shown, WARNINGS, room), nothing[0].remedy
-        told = wrapped(f"{remedy[:1].upper()}{remedy[1:]}", room, 2, 2) if remedy else []
+        first, quoted = nothing[0], _quoted(((w.line, w.source, w.text) for w in nothing), diagnosis)
+        rows = _first(quoted, WARNINGS, room)
+        said = [f"  {text[:1].upper()}{text[1:]}" for text in (first.why, first.remedy) if text]
+        told = [row for text in said for row in wrapped(text, room, 2, 2)]
         yield "Not evidence", [*rows[:1], *told, *rows[1:]]
 
 
@@ -99,12 +100,14 @@ def _told_last(setting: Setting) -> tuple[bool, bool, bool]:
     return idle, setting.requested is None, not any(part in setting.name for part in TELLING)
 
 
-def _choice(setting: Setting, diagnosis: Diagnosis) -> str:
-    asked = f", asked for {short(setting.requested, 24)}" if setting.requested not in (None, setting.resolved) else ""
-    where = address(setting.line, setting.source, diagnosis)
+def _choice(setting: Setting, diagnosis: Diagnosis, room: int) -> str:
+    """Where it is told, what it is, and what was asked for instead, which a long value leaves room for."""
+    begin = f"{address(setting.line, setting.source, diagnosis)}  {setting.name}"
     if setting.resolved is None and setting.requested is not None:
-        return f"{setting.name}: asked for {short(setting.requested, 36)}, refused   {where}"
-    return f"{setting.name} = {short(setting.resolved or '?', 36)}{asked}   {where}"
+        return f"{begin}: asked for {short(setting.requested, 36)}, refused"
+    asked = f", asked for {short(setting.requested, 24)}" if setting.requested not in (None, setting.resolved) else ""
+    value = min(36, max(8, room - len(begin) - len(" = ") - len(asked)))
+    return f"{begin} = {short(setting.resolved or '?', value)}{asked}"
 
 
 def _quoted(lines: Iterable[tuple[int, str, str]], diagnosis: Diagnosis) -> list[str]:

@@ -7,6 +7,7 @@ import shlex
 from ruleout.engines import engine_named
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.streams import tell_json
+from ruleout.interfaces.cli.verdict import indented
 from ruleout.investigation.loop import DEFAULT_TRIALS, check_launches
 from ruleout.model import Budget, Case
 from ruleout.reasoning.costs import DEFAULT_MINUTES
@@ -45,15 +46,19 @@ def tell_plan(case: Case, budget: Budget, as_json: bool, text: str = "") -> None
         return
     console = answer_console()
     console.print(f"{case.name}: nothing is launched")
-    console.print(f"  baseline  {shlex.join(launch.argv)}", soft_wrap=True)
-    for factor in case.factors:
-        console.print(f"  factor    {words.factor(factor)}", markup=False, soft_wrap=True)
-    console.print("            (* the failing deployment's)")
+    console.print(f"  baseline  {shlex.join(launch.argv)}", soft_wrap=True)  # to be copied: as it is
     estimate = "" if case.cost.trial else " (no cost.trial in the case; this is a guess)"
-    console.print(f"  price     about {words.minutes(each)} a trial{estimate}, at most {most} trials")
-    console.print(f"            every level by itself would be {every} trials, {words.minutes(every * each)}")
-    console.print("  first     the baseline; what comes next depends on what it shows")
+    rows = [("factor", words.factor(factor)) for factor in case.factors]
+    rows += [("", "(* the failing deployment's)")] if rows else []
+    rows += [
+        ("price", f"about {words.minutes(each)} a trial{estimate}, at most {words.count(most, 'trial')}"),
+        ("", f"every level by itself would be {words.count(every, 'trial')}, {words.minutes(every * each)}"),
+        ("first", "the baseline; what comes next depends on what it shows"),
+        *([("", "and the factors are chosen by its log: those above are chosen without one")] if text else []),
+    ]
+    for label, told in rows:
+        for row in indented(f"  {label:<10}{told}", console.width, 12):
+            console.print(row, soft_wrap=True)
     if text:
-        console.print("            and the factors are chosen by its log: those above are chosen without one")
         console.print("")
         console.print(text.rstrip(), markup=False, soft_wrap=True)

@@ -26,7 +26,7 @@ _SHOWN = ("torch", "transformers")
 """Of the versions, what is shown beside the engine's own."""
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command(context_settings={"ignore_unknown_options": False}, short_help="Ask a server, and keep what it answers.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the reference there.")
 @click.option("--url", help="Ask this running server, e.g. http://127.0.0.1:8000.")
 @click.option("--case", "case_file", type=click.Path(path_type=Path), help="Take command, engine and readiness of it.")

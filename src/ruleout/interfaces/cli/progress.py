@@ -64,8 +64,13 @@ class _Running:
     def shown(self) -> str:
         """What it changes and where it is."""
         stage = self.follower.poll()
-        since = words.minutes((time.monotonic() - self.began) / 60)
+        since = _clock(self.began)
         return f"{self.changed}   {f'{stage} ▸ ' if stage else ''}{self.doing} · {since}"
+
+
+def _clock(began: float) -> str:
+    """The time since then in whole seconds: it begins at 0:00."""
+    return words.minutes(int(time.monotonic() - began) / 60)
 
 
 class Progress:
@@ -164,14 +169,14 @@ class Progress:
     # -- the live display --------------------------------------------------------------------------------------
 
     def _render(self) -> RenderableType:
-        spent = words.minutes((time.monotonic() - self.begun) / 60)
+        spent = _clock(self.begun)
         title = f"{self.case.name} · trial {self.number} of at most {self.most} · {spent}{self._left()}"
         lines = [Text(title, "bold")]
         now = [running.shown for running in list(self.running.values())] or ["choosing the next trial"]
         lines += [Text(f"  {'' if index else 'now':<9}{text}") for index, text in enumerate(now)]
         if self.assessment is not None:
             for label, (claim, p) in zip(("leading", "", ""), top_claims(self.assessment), strict=False):
-                lines.append(Text(f"  {label:<9}{words.percent(p):>6} {claim}"))
+                lines.append(Text(f"  {label:<9}{words.percent(p):>8}  {claim}"))
         for line in lines:
             line.truncate(self.console.width, overflow="ellipsis")
         return Group(*lines)

@@ -14,7 +14,7 @@ from ruleout.investigation.session import current_verdict, find, read_journal, s
 from ruleout.report.page import page
 
 
-@click.command()
+@click.command(short_help="Write report.html, one file for a browser.")
 @click.argument("case_name", metavar="[CASE]", required=False)
 @folder_option
 def report(case_name: str | None, chosen: Path | None) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _CLAUSE = re.compile(r"[:;,] ")
+_TOGETHER = re.compile(r"(?<=\btrial) (?=\d)|(?<=\btrials) (?=\d)|(?<=\bline) (?=\d)|(?<=\d) (?=%)|(?<=[<>]) (?=\d)")
 _PIECE = re.compile(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^\s\\'\"])+")
 """What a command is not broken within: its words, with what is in quotes."""
 
@@ -21,10 +23,16 @@ def labelled(label: str, rows: list[str], width: int) -> Iterator[str]:
         yield cut(f"{label if not number else '':<{LABEL}}{row}", width)
 
 
+def folded(text: str, width: int, **options: Any) -> list[str]:
+    """Rows as `textwrap.wrap` makes them, but no number is torn from what it counts: `trial 3`, `45 %`, `< 0:01`."""
+    whole = _TOGETHER.sub("\N{NO-BREAK SPACE}", text)
+    return [row.replace("\N{NO-BREAK SPACE}", " ") for row in textwrap.wrap(whole, width, **options)]
+
+
 def wrapped(text: str, width: int, indent: int, rows: int) -> list[str]:
     """At most so many rows; a mark where it goes on."""
     before = " " * (len(text) - len(text.lstrip(" ")))
-    lines = textwrap.wrap(
+    lines = folded(
         _BLANKS.sub(" ", text.strip()),
         width,
         initial_indent=before,

@@ -12,6 +12,7 @@ from rich.text import Text
 from ruleout.interfaces.cli.output import answer_console
 from ruleout.interfaces.cli.rules_new import new
 from ruleout.model.errors import UsageError
+from ruleout.model.figures import percent
 
 if TYPE_CHECKING:
     from ruleout.diagnosis.rule import Rule
@@ -43,7 +44,7 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-@rules.command()
+@rules.command(short_help="One rule: what it claims, when, and what mends it.")
 @click.argument("name", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def show(name: str, as_json: bool) -> int:
@@ -56,7 +57,8 @@ def show(name: str, as_json: bool) -> int:
     if as_json:
         return _json([_document(rule)])
     engines = ", ".join(f"{engine} {rule.versions.get(engine, '')}".strip() for engine in rule.engines) or "any engine"
-    rows = [f"{rule.title}", f"{rule.id} · {rule.component} · {rule.confidence:.0%} · {engines}", "", rule.claim, ""]
+    about = f"{rule.id} · {rule.component} · {percent(rule.confidence)} · {engines}"
+    rows = [rule.title, about, "", rule.claim, ""]
     rows += [f"{label:<10} {pattern}" for label, patterns in _when(rule) for pattern in patterns]
     changes = " ".join(f"{flag} {level}".strip() for flag, level in rule.fix.get("set", {}).items())
     rows += ["", *(f"mends      {text}" for text in (changes, rule.fix.get("note", "")) if text)]
@@ -65,7 +67,7 @@ def show(name: str, as_json: bool) -> int:
     return 0
 
 
-@rules.command()
+@rules.command(short_help="Try rules on their own examples.")
 @click.argument("files", metavar="[FILE…]", nargs=-1, type=click.Path(path_type=Path))
 def test(files: tuple[Path, ...]) -> int:
     """Try all rules, or those of YAML FILEs, on their examples. Exits 1 when one does not do what it should."""

@@ -9,7 +9,7 @@ import click
 from ruleout.interfaces.cli.streams import tell_progress, tell_text
 
 
-@click.command()
+@click.command(short_help="Draft a rule from an investigation.")
 @click.option("--from", "case_name", metavar="CASE", required=True, help="An investigation: its case, name or folder.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it there instead of printing it."

@@ -26,7 +26,7 @@ CHANGED = 27
 """The column in which stands what a trial changed."""
 
 
-@click.command()
+@click.command(short_help="Show where an investigation stands.")
 @click.argument("case_name", metavar="[CASE]", required=False)
 @click.option("--all", "every", is_flag=True, help=f"Show all trials, not only the last {LAST}.")
 @click.option("--explain", is_flag=True, help="Say of every trial why it was made, with the arithmetic.")
@@ -69,7 +69,7 @@ def _tell_trials(
     explain: bool,
     process: int | None,
 ) -> None:
-    """A row for each trial, those under way last; how many came before them and are left out."""
+    """A row for each trial, those under way last, and a blank; how many came before them and are left out."""
     console = answer_console()
     if before:
         console.print(
@@ -83,6 +83,8 @@ def _tell_trials(
     for number, configuration in going.items():
         changed = safe(words.changes(configuration, case.baseline))
         _tell_row(number, "running" if process else "not ended", "", changed)
+    if trials or going:
+        console.print()
 
 
 def _tell_row(number: int, outcome: str, took: str, changed: str) -> None:

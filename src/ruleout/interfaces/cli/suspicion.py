@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ruleout.interfaces.cli.rows import clause, cut, pasteable, wrapped
 from ruleout.model import ABSENT, Evidence, arguments
 from ruleout.model.diagnosis import Diagnosis, ProposedStep, StepKind, Suspect
+from ruleout.model.figures import percent
 
 Row = tuple[str, str]
 """Text, style."""
@@ -27,10 +28,11 @@ def why(diagnosis: Diagnosis, width: int, limit: int, rows: int, address: Callab
     named = shown(diagnosis, limit)
     left = max(0.0, 1 - sum(suspect.probability for suspect in named))
     others = ", ".join(suspect.component for suspect in diagnosis.suspects[len(named) :][:2])
-    yield cut(f"Why, most likely ({left:.0%} unexplained{f', or {others}' if others else ''})", width), "bold"
+    yield cut(f"Why, most likely ({percent(left)} unexplained{f', or {others}' if others else ''})", width), "bold"
     column = max(len(suspect.component) for suspect in named)
+    likely = max(len(percent(suspect.probability)) for suspect in named)
     for number, suspect in enumerate(named):
-        begin = f"{suspect.probability:>5.0%}  {suspect.component:<{column}}  "
+        begin = f"  {percent(suspect.probability):>{likely}}  {suspect.component:<{column}}  "
         limit = rows if not number else 1
         room = width - len(begin)
         told = (wrapped(suspect.claim, room, 0, limit) if limit > 1 else [clause(suspect.claim, room)]) or [""]

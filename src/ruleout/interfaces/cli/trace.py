@@ -28,7 +28,7 @@ class _Trace(BeforeCommand):
     operands = "-- COMMAND…"
 
 
-@click.command(cls=_Trace)
+@click.command(cls=_Trace, short_help="Find where finite numbers turn into NaN or Inf.")
 @click.option("--record", is_flag=True, help="Keep statistics of every tensor that goes into or out of a module.")
 @click.option(
     "--keep-graphs",

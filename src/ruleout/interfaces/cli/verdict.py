@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
 
 from ruleout.interfaces.cli.output import answer_console
+from ruleout.interfaces.cli.rows import folded
 from ruleout.investigation.folder import Folder
 from ruleout.model import Case, Verdict, VerdictStatus
 from ruleout.report import words
@@ -65,8 +65,8 @@ def indented(text: str, width: int, indent: int) -> list[str]:
 
 def rows_of(text: str, width: int, indent: str = "") -> list[str]:
     """A text in rows; a path or a word of a command stays whole, so that it can be copied."""
-    rows = textwrap.wrap(text, max(24, width), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
-    return rows or [""]
+    width = max(24, width)
+    return folded(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
 
 
 def from_here(path: Path) -> Path:

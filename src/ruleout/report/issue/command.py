@@ -221,7 +221,7 @@ def _of_factor(case: Case, verdict: Verdict, factor: Factor, found: Sequence[Pai
         what = f"{other}, clean (trial {proof.passes.id}, against trial {proof.fails.id})"
         chance = luck(case, verdict, proof)
         if chance >= LUCK:
-            return f"unproven: {what}, which {chance:.0%} of such runs are by luck"
+            return f"unproven: {what}, which {words.percent(chance)} of such runs are by luck"
         by_another = [t for t in fails if any(_carries(case, cause, t, name) for cause in verdict.causes)]
         if not by_another:
             return f"needed: {what}"

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from ruleout import __version__
-from ruleout.model import Masked, Mode, OutcomeKind, Stage, VerdictStatus, arguments, carried
+from ruleout.model import Mode, OutcomeKind, Stage, VerdictStatus, arguments, carried
 from ruleout.model.issue import IssueMaterial
-from ruleout.report import words
+from ruleout.report import evidence, words
 from ruleout.report.issue import command as commands
 from ruleout.report.issue.markdown import block, cell, code, folded, one_line, prose
 from ruleout.report.issue.rate import told
+from ruleout.report.summary import shown_by
 
 LONGEST_REPORT = 24_000
 """Characters of an environment's report: GitHub takes 65 536 for a whole issue."""
@@ -53,15 +54,15 @@ def _summary(material: IssueMaterial) -> Iterator[str]:
         yield "- It is reported late: the stack is where it was noticed, not where it was born."
     shown, launches = commands.launches(case, verdict, case.baseline)
     if launches:
-        yield f"- The command as it is failed in {told(shown, launches)}."
+        yield f"- As it is, the command failed in {told(shown, launches)}."
     yield from _over_all(material)
     if verdict.shows:
         yield f"- When it shows: {prose(verdict.shows)}"
     yield from _cause(material)
-    for way_out in verdict.workarounds[:3]:
+    for way_out in words.ways_out(verdict)[:3]:
         yield f"- Workaround: {code(words.workaround(case, way_out.set))} ({words.clean_runs(way_out, verdict)})"
     for limit in verdict.limits:
-        yield f"- It works up to: {prose(words.limit(case, limit))}"
+        yield f"- It works up to: {prose(words.limit(case, limit, verdict))}"
 
 
 def _over_all(material: IssueMaterial) -> Iterator[str]:
@@ -86,17 +87,8 @@ def _cause(material: IssueMaterial) -> Iterator[str]:
         noun = "causes, each enough by itself" if causes[1:] else "cause"
         label = noun.capitalize() if isolated else f"Likeliest {noun}, not proven"
         yield f"- {label}: {'; '.join(causes)} ({words.percent(verdict.probability)})"
-    found = verdict.confirmed_by
     if isolated and causes:
-        proof = [
-            f"{text} ({words.trials(ids)})"
-            for ids, text in (
-                (found.sufficient, "with everything else changed it still fails"),
-                (found.necessary, "with each part of it changed from there, clean"),
-                (found.complete, "with nothing but it changed, clean"),
-            )
-            if ids
-        ]
+        proof = [f"{text} ({words.some_trials(ids)})" for text, ids in shown_by(case, verdict)]
         yield f"- Shown by: {'; '.join(proof)}."
     elif verdict.why:
         yield f"- Why that is not proven: {prose(verdict.why)}"
@@ -105,6 +97,8 @@ def _cause(material: IssueMaterial) -> Iterator[str]:
         yield f"- {prose(claim[:1].upper() + claim[1:])}."
     elif verdict.elsewhere.told and not isolated:
         yield f"- The evidence speaks for {prose(verdict.elsewhere.told)}."
+        if verdict.elsewhere.advice:
+            yield f"- What may help: {prose(verdict.elsewhere.advice)}."
 
 
 def reproduction(material: IssueMaterial) -> str:
@@ -233,21 +227,18 @@ def _ruled_out(material: IssueMaterial) -> Iterator[str]:
         each = (code(text) if text.startswith("without ") else f"with {code(text)}" for text in typed)
         how = f": it fails {', '.join(each)} too" if typed else ""
         yield f"- Ruled out: {code(out.factor)}{how} ({words.trials(out.because)})"
-    hidden: dict[str, list[Masked]] = {}
-    for masked in verdict.masked:
-        hidden.setdefault(masked.failure, []).append(masked)
-    for failure, those in hidden.items():
-        one = f"with {code(commands.changed(case, those[0].configuration))} it"
-        what = one if len(those) == 1 else words.count(len(those), "configuration")
-        ids = words.trials([masked.trial for masked in those])
-        yield f"- Says nothing: {what} failed of something else, {code(failure)} ({ids})"
+    hidden = {masked.trial: masked.configuration for masked in verdict.masked}
+    for failure, ids in evidence.masks(verdict):
+        one = f"with {code(commands.changed(case, hidden[ids[0]]))} it"
+        what = one if len(ids) == 1 else words.count(len(ids), "configuration")
+        yield f"- Says nothing: {what} failed of something else, {code(failure)} ({words.trials(ids)})"
     for told_ in words.replaced(case, verdict.trials):
         yield f"- Asked for, not in effect: {prose(told_)}"
     for left in verdict.not_ruled_out:
-        untried = f"; untried: {code(', '.join(left.untried))}" if left.untried else "; may still take part"
-        yield f"- Not ruled out: {code(left.factor)}, tried {code(', '.join(left.tried))}{untried}"
-    if verdict.never_varied:
-        yield f"- Never varied: {prose(', '.join(verdict.never_varied))}"
+        why = prose(evidence.left_of(verdict, left))
+        yield f"- Not ruled out: {code(left.factor)}, tried {code(', '.join(left.tried))}; {why}"
+    for label, names in evidence.constant(case, verdict):
+        yield f"- {label}: {prose(', '.join(names))}"
 
 
 def _trials(material: IssueMaterial) -> str:

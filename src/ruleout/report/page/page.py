@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -21,8 +21,9 @@ from ruleout.report.summary import facts, headline
 
 WORTH_A_LINE = 0.001
 LISTED = 60
-"""Masked trials that are told one by one."""
+"""Masked trials of one failure that are named."""
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]{1,30}(?![\w-])")
+_NUMBER = re.compile(r"(?<=\d) (?=%)|(?<=[<>]) (?=[\d.]+ %|\d+:\d\d)|(?<=\btrial) (?=\d|$)|(?<=\btrials) (?=\d|$)")
 _TRIALS = re.compile(r"(?<=trial )\d+|(?<=trials )\d+(?:, \d+)*")
 
 
@@ -54,8 +55,10 @@ def page(case: Case, verdict: Verdict, course: Course | None = None) -> str:
         total=words.minutes(words.total(verdict)),
         longest=words.minutes(max((trial.minutes for trial in shown), default=0.0)),
         made=words.made(verdict),
+        digits=len(str(max(rows, default=0))),
         excerpts=[
-            (anchors[e.address], replace(e, lines=tuple(safe.block(e.lines))), link(e.source)) for e in course.excerpts
+            (anchors[e.address], replace(e, lines=tuple(map(escape, safe.block(e.lines)))), link(e.source))
+            for e in course.excerpts
         ],
         birth=course.birth,
         lists=[
@@ -82,11 +85,11 @@ def _environment(safe: Safe) -> Environment:
     """Whatever a template prints goes through `safe` and is escaped."""
 
     def finalize(value: Any) -> Any:
-        return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return _whole(safe(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     def unbroken(value: str) -> Markup:
         """With flags that no line is broken within: browsers break them behind each hyphen."""
-        return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(safe(value)))))
+        return Markup(_FLAG.sub(r'<span class="flag">\g<0></span>', str(escape(_whole(safe(value))))))
 
     made = Environment(
         loader=_templates(),
@@ -98,6 +101,11 @@ def _environment(safe: Safe) -> Environment:
     )
     made.filters["unbroken"] = unbroken
     return made
+
+
+def _whole(text: str) -> str:
+    """Numbers that no line tears from what they count."""
+    return _NUMBER.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _legend(drawn: tuple[Bar, ...], course: Course) -> list[tuple[str, list[str]]]:
@@ -132,15 +140,18 @@ def _to_rows(text: str, rows: set[int]) -> Iterator[tuple[str, str]]:
 
 
 def _hypotheses(verdict: Verdict, rows: set[int]) -> Iterator[dict[str, Any]]:
-    for h in verdict.hypotheses:
-        if h.probability >= WORTH_A_LINE:
-            yield {
-                "percent": words.percent(h.probability),
-                "width": round(100 * h.probability, 1),
-                "claim": h.claim,
-                "status": h.status.replace("_", " "),
-                "because": list(_to_rows(words.some_trials(h.because), rows))[1:] if h.because else [],
-            }
+    told = [h for h in verdict.hypotheses if h.probability >= WORTH_A_LINE]
+    for h in told:
+        yield {
+            "percent": words.percent(h.probability),
+            "width": round(100 * h.probability, 1),
+            "claim": h.claim,
+            "status": h.status.replace("_", " "),
+            "because": list(_to_rows(words.some_trials(h.because), rows))[1:] if h.because else [],
+        }
+    if rest := words.rest(told):
+        percent, width = words.percent(rest), round(100 * rest, 1)
+        yield {"percent": percent, "width": width, "claim": words.OTHERS, "status": "", "because": []}
 
 
 def _pivots(verdict: Verdict) -> Iterator[str]:
@@ -150,16 +161,16 @@ def _pivots(verdict: Verdict) -> Iterator[str]:
 
 def _looks_ruled_out(case: Case, verdict: Verdict) -> Iterator[str]:
     yield from (f"asked for, not in effect: {told}" for told in words.replaced(case, verdict.trials))
-    for masked in verdict.masked[:LISTED]:
-        changed = words.changes(masked.configuration, case.baseline)
-        yield f"trial {masked.trial}, {changed}: failed otherwise ({masked.failure})"
-    if verdict.masked[LISTED:]:
-        yield f"and {words.count(len(verdict.masked) - LISTED, 'masked trial')} more: see the trials"
+    for failure, ids in evidence.masks(verdict):
+        yield f"masked: {words.trials(ids[:LISTED])}{_more(ids)} failed otherwise: {failure or 'how is not told'}"
     for left in verdict.not_ruled_out:
-        untried = f"untried: {', '.join(left.untried)}" if left.untried else words.OPEN
-        yield f"{left.factor}: tried {', '.join(left.tried)}; {untried}"
+        yield f"{left.factor}: tried {', '.join(left.tried)}; {evidence.left_of(verdict, left)}"
     yield from (f"levels untried: {left}" for left in evidence.untried(case, verdict))
     yield from (f"{label.lower()}: {', '.join(names)}" for label, names in evidence.constant(case, verdict))
+
+
+def _more(ids: Sequence[int]) -> str:
+    return f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
 
 
 def _setting(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:

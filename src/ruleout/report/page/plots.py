@@ -104,7 +104,7 @@ class Bar:
 
 def bars(trials: Sequence[Trial], laps: Mapping[int, Sequence[Lap]]) -> tuple[Bar, ...]:
     """The trials to one scale, the longest as wide as the drawing."""
-    made = [trial for trial in trials if not words.hearsay(trial)]
+    made = [trial for trial in trials if words.took(trial) and not words.hearsay(trial)]
     longest = max((trial.minutes for trial in made), default=0.0) * 60
     return tuple(_bar(trial, laps.get(trial.id, ()), longest) for trial in made) if longest else ()
 

@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A trial of the matrix. `settings`: each factor with its level, what it is at the baseline, what was in effect."""
+    """A trial of the matrix. `settings`: each factor with its level and a note, then what else the engine told."""
 
     trial: Trial
     outcome: str
@@ -42,6 +42,7 @@ class Row:
     stage: str
     time: str
     changed: str
+    judged: str
     cells: tuple[Cell, ...]
     settings: tuple[tuple[str, str, str], ...]
     log: str
@@ -112,17 +113,31 @@ def _row(case: Case, factors: Sequence[Factor], trial: Trial) -> Row:
         note = f"in effect: {instead[f.name]}" if f.name in instead else ""
         note = note or ("as in the baseline" if level == f.baseline else f"baseline: {f.baseline}")
         settings.append((f.name, level, note))
+    told = {(name, level) for name, level, _ in settings}
+    said = trial.outcome.resolved.items() if trial.outcome else ()
+    settings += [(name, value, "says the engine") for name, value in said if (name, value) not in told]
     return Row(
         trial,
         outcome,
         MARKS[outcome],
         words.reached(trial),
-        "told in notes" if words.hearsay(trial) else words.minutes(trial.minutes),
+        "told in notes" if words.hearsay(trial) else words.took(trial),
         words.ran(trial, case.baseline),
+        _judged(trial),
         tuple(_cell(f, trial, instead.get(f.name)) for f in factors),
         tuple(settings),
         link(trial.log),
     )
+
+
+def _judged(trial: Trial) -> str:
+    """How it ended and why it is called so, the outcome's name said once."""
+    if trial.outcome is None:
+        return "Not judged yet."
+    outcome, failure = words.outcome(trial.outcome), trial.outcome.failure
+    why = trial.outcome.reason.removeprefix(outcome).removeprefix(": ")
+    parts = [outcome.capitalize(), *([why] if why else []), *([failure.message] if failure else [])]
+    return ": ".join(parts)
 
 
 def _cell(factor: Factor, trial: Trial, instead: str | None) -> Cell:

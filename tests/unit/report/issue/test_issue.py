@@ -127,7 +127,7 @@ def test_what_shows_only_sometimes_is_not_proven_by_one_clean_run() -> None:
     once = replace(ISOLATED, trials=(*sometimes, trial(4, CLEAN, kv_cache_dtype="bf16")))
     text = body("sglang", replace(MATERIAL, case=case, verdict=once))
     assert "`--kv-cache-dtype auto`: unproven: with `--kv-cache-dtype bf16`, clean" in text
-    assert "which 67% of such runs are by luck" in text
+    assert "which 67 % of such runs are by luck" in text
     often = replace(once, trials=(*once.trials, *(trial(n, CLEAN, kv_cache_dtype="bf16") for n in range(5, 14))))
     text = body("sglang", replace(MATERIAL, case=case, verdict=often))
     assert "`--kv-cache-dtype auto`: needed" in text
