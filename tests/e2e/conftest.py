@@ -26,8 +26,8 @@ RUN = uuid.uuid4().hex
 
 Json = dict[str, Any]
 
-ENGINE_GONE_S = 15.0
-PATIENCE_S = 90.0
+ENGINE_GONE_S = 30.0
+PATIENCE_S = 240.0
 
 
 def eventually(holds: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -198,12 +198,12 @@ class Workshop:
         return (self.folder / "held").exists()
 
     def wait_until_held(self) -> None:
-        eventually(lambda: self.held, 30, "the deployment is where it holds")
+        eventually(lambda: self.held, 60, "the deployment is where it holds")
 
     def wait_for_starts(self, count: int, running: Running) -> None:
         """So many deployments have been started, or the command has ended."""
         eventually(
-            lambda: len(self.ledger) >= count or running.process.poll() is not None, 30, f"{count} deployments started"
+            lambda: len(self.ledger) >= count or running.process.poll() is not None, 60, f"{count} deployments started"
         )
 
     def let_go(self) -> None:
@@ -245,7 +245,7 @@ class Workshop:
             lines = events.read_text().splitlines() if events.exists() else []
             return next((e["pid"] for e in map(json.loads, lines) if e["kind"] == "agent"), None)
 
-        return int(eventually(found, 10, "the agent has said who it is"))
+        return int(eventually(found, 30, "the agent has said who it is"))
 
     def token_of(self, trial: int, name: str = "fake") -> str:
         document = json.loads((self.investigation(name) / "trials" / f"{trial:04d}" / "trial.json").read_text())

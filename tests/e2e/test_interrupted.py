@@ -39,7 +39,7 @@ def goes_on(workshop: Workshop) -> None:
 def test_ctrl_c_in_a_trial_stops_the_engine_and_tells_what_is_known(workshop: Workshop, phase: str) -> None:
     running = begin(workshop, phase, children=("session", "daemon"))
     running.ctrl_c()
-    done = running.end(15)
+    done = running.end(30)
     assert done.status == 130
     assert workshop.alive() == []
     assert "Interrupted" in done.out
@@ -51,7 +51,7 @@ def test_ctrl_c_in_a_trial_stops_the_engine_and_tells_what_is_known(workshop: Wo
 def test_sigterm_is_taken_as_ctrl_c(workshop: Workshop) -> None:
     running = begin(workshop, "load", "--json")
     running.process.send_signal(signal.SIGTERM)
-    done = running.end(15)
+    done = running.end(30)
     assert done.status == 130
     assert done.document["status"] == "interrupted"
     assert workshop.alive() == []
@@ -61,7 +61,7 @@ def test_sigterm_is_taken_as_ctrl_c(workshop: Workshop) -> None:
 def test_a_terminal_that_is_closed_takes_the_engine_along(workshop: Workshop) -> None:
     running = begin(workshop, "load")
     running.process.send_signal(signal.SIGHUP)
-    running.end(15)
+    running.end(30)
     workshop.gone()
     goes_on(workshop)
 
@@ -69,7 +69,7 @@ def test_a_terminal_that_is_closed_takes_the_engine_along(workshop: Workshop) ->
 def test_ctrl_c_with_json_gives_one_document_with_what_is_known(workshop: Workshop) -> None:
     running = begin(workshop, "probe", "--json", start=3)
     running.ctrl_c()
-    document = running.end(15).document
+    document = running.end(30).document
     assert document["schema"] == "ruleout.verdict/1"
     assert document["status"] == "interrupted"
     assert [trial["id"] for trial in document["trials"]] == [1, 2]
@@ -111,7 +111,7 @@ def test_ctrl_c_while_an_engine_is_being_stopped_keeps_its_finished_trial(worksh
     running = begin(workshop, "stop", "--json", start=3)
     running.ctrl_c()
     workshop.let_go()
-    done = running.end(15)
+    done = running.end(30)
     assert done.status == 130
     assert workshop.alive() == []
     goes_on(workshop)
@@ -126,7 +126,7 @@ def test_ctrl_c_at_any_moment_is_told_in_two_lines_or_a_verdict(workshop: Worksh
     running = workshop.start("investigate", workshop.case(factors=FACTORS), "--json")
     time.sleep(after_s)  # what is tested is any moment
     running.ctrl_c()
-    done = running.end(15)
+    done = running.end(30)
     assert "Traceback" not in done.err or "ruleout" not in done.err, done.err  # Python's own start has one, too
     if done.out:
         assert done.status == (130 if done.document["status"] == "interrupted" else 0)
@@ -140,7 +140,7 @@ def test_ctrl_c_at_any_moment_is_told_in_two_lines_or_a_verdict(workshop: Worksh
 def test_ctrl_c_before_anything_is_known_is_an_interruption_too(workshop: Workshop) -> None:
     running = begin(workshop, "load", "--json", start=1)
     running.ctrl_c()
-    done = running.end(15)
+    done = running.end(30)
     assert (done.status, done.document["status"], done.document["trials"]) == (130, "interrupted", [])
     goes_on(workshop)
 
@@ -150,6 +150,6 @@ def test_ctrl_c_in_a_check_is_no_answer(workshop: Workshop) -> None:
     running = workshop.start("check", "--", *workshop.command)
     workshop.wait_until_held()
     running.ctrl_c()
-    running.end(15).told(130, "interrupted")
+    running.end(30).told(130, "interrupted")
     assert workshop.alive() == []
     assert list((workshop.cache / "checks").iterdir()) == []

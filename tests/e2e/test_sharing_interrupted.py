@@ -92,7 +92,7 @@ def test_interrupted_at_any_moment_nothing_is_left_of_it(
     eventually(lambda: sharing.begun(running), 30, "it writes")
     time.sleep(seconds)  # what is tested is any moment
     running.process.send_signal(number)
-    after(sharing, running.end(15))
+    after(sharing, running.end(30))
     assert files(sharing.workshop.cwd) == before
 
 
@@ -103,7 +103,7 @@ def test_impatience_leaves_nothing_either(sharing: Sharing) -> None:
     while running.process.poll() is None:
         running.process.send_signal(moments.choice([signal.SIGINT, signal.SIGTERM]))
         time.sleep(moments.uniform(0, 0.01))  # what is tested is how fast they come
-    after(sharing, running.end(15))
+    after(sharing, running.end(30))
 
 
 @pytest.mark.parametrize("seconds", MOMENTS)
