@@ -44,13 +44,16 @@ def replaced(case: Case, configuration: Mapping[str, str], settings: Sequence[Se
     """The factors whose level the engine replaced by another, with what was in effect instead.
 
     Where that is one of the factor's levels, it is named as the case writes it; `UNTOLD` where the log says only that
-    the level was refused.
+    the level was refused. A log that does not say who chose a value, as a printed configuration, is believed only about
+    another level of the factor: it may spell what was asked for in its own way.
     """
     chosen = {s.name: s.resolved or UNTOLD for s in settings if s.chosen_by is ChosenBy.ENGINE}
+    printed = {s.name: s.resolved for s in settings if s.chosen_by is None and s.requested is None}
     found: dict[str, str] = {}
     for factor in case.factors:
         level = configuration.get(factor.name, factor.baseline)
-        in_effect = chosen.get(setting_name(factor))
+        name = setting_name(factor)
+        in_effect = chosen.get(name) or next((v for v in factor.levels if same(v, printed.get(name) or "")), None)
         if factor.mechanism is not Mechanism.FLAG or in_effect is None or level.lower() in OPEN:
             continue
         if not same(level, in_effect):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ruleout.reasoning.hypotheses import ANOTHER, CAUSES, FACTORS, enumerate_all, set_key
 from ruleout.reasoning.leanings import leaning_elsewhere, leanings
-from ruleout.reasoning.literals import Literals, literals, pack
+from ruleout.reasoning.literals import Literals, literals, pack, with_stuck
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
 Group = tuple[tuple[int, ...], ...]
@@ -68,9 +68,12 @@ class Beliefs:
     @cached_property
     def _marginals(self) -> FloatArray:
         total = np.zeros(len(self.space))
-        for place in self.conjunctions.reshape(len(self.conjunctions), -1).T:  # no factor is in two places
-            has = place >= 0
-            total += np.bincount(self.table.factor[place[has]], self.probability[has], minlength=len(total))
+        literal = self.conjunctions.reshape(-1, CAUSES * FACTORS)
+        factor = -np.sort(-np.where(literal >= 0, self.table.factor[literal], -1), axis=1)
+        first = np.diff(factor, axis=1, prepend=-1) != 0  # a factor that two causes share counts once
+        for place, new in zip(factor.T, first.T, strict=True):
+            has = new & (place >= 0)
+            total += np.bincount(place[has], self.probability[has], minlength=len(total))
         return total
 
     def manifest_rate(self, group: int) -> float:
@@ -146,6 +149,7 @@ def weigh(
     conjunctions, logp, rate, always = enumerate_all(
         space, table, seen, reproduced, clean, leaning_elsewhere(elsewhere)
     )
+    table = with_stuck(space, table)
     probability = np.exp(logp - logp.max())
     probability /= probability.sum()
     groups, group = _grouped(table, conjunctions)

@@ -72,7 +72,7 @@ class Confirmer:
         self.group, self.proposer, self.coverage = group, proposer, Coverage(beliefs, proposer)
         self.runs = runs_needed(beliefs, group)
         self.factors = {f for cause in self.causes for f in cause}
-        self.carry = {f: self._carries(f) for f in self.factors}
+        self.carry = {(cause, f): self._carries(cause, f) for cause in self.causes for f in cause}
 
     def found(self) -> Confirmation:
         """The confirming trials so far."""
@@ -108,7 +108,7 @@ class Confirmer:
                 yield Missing(rows, f"sufficient: {self._name(cause)} alone, the rest moved", share)
         for cause in self.causes:
             for f in cause:
-                if unsettled := self._unsettled(f):
+                if unsettled := self._unsettled(cause, f):
                     rows, share = self._rows_levels(cause, f, unsettled)
                     yield Missing(rows, f"level: does {self.space.names[f]} at another level carry it?", share)
         for change in self._changes:
@@ -153,24 +153,23 @@ class Confirmer:
 
     # -- what has been seen ------------------------------------------------------------------------------------
 
-    def _carries(self, f: int, sometimes: bool = False) -> FloatArray:
-        """Probability, given the group, that each level of a factor of it carries the fault; `sometimes`: and that the
+    def _carries(self, cause: tuple[int, ...], f: int, sometimes: bool = False) -> FloatArray:
+        """Probability, given the group, that each level of a factor carries this cause; `sometimes`: and that the
         failure shows only sometimes."""
         here = np.flatnonzero(self.beliefs.group == self.group)
         weight = self.beliefs.probability[here] / self.beliefs.probability[here].sum()
         if sometimes:
             weight = weight * (1 - self.beliefs.always[here])
-        literal = self.beliefs.conjunctions[here].reshape(len(here), -1)
+        literal = self.beliefs.conjunctions[here]
         table = self.beliefs.table
-        total = np.zeros(table.carry.shape[1])
-        for slot in range(literal.shape[1]):
-            which = literal[:, slot]
-            mine = (which >= 0) & (table.factor[which] == f)
-            total += weight[mine] @ table.carry[which[mine]]
-        return total
+        factor = np.where(literal >= 0, table.factor[literal], -1)
+        own = np.array((*(-1,) * (literal.shape[2] - len(cause)), *sorted(cause)))
+        mine = (factor == f) & (np.sort(factor, axis=2) == own).all(axis=2)[:, :, None]
+        which, _, _ = np.nonzero(mine)
+        return np.asarray(weight[which] @ table.carry[literal[mine]], dtype=np.float64)
 
     def _neutralised(self, row: IntArray, cause: tuple[int, ...]) -> bool:
-        return any(self.carry[f][row[f]] < CARRIES for f in cause)
+        return any(self.carry[cause, f][row[f]] < CARRIES for f in cause)
 
     def _is_sufficient(self, row: IntArray, cause: tuple[int, ...]) -> bool:
         others = [c for c in self.causes if c != cause]
@@ -196,7 +195,7 @@ class Confirmer:
 
     def _uncovered(self, cause: tuple[int, ...]) -> set[int]:
         rows = self._sufficient_rows(cause)
-        covered = set().union(*(self._moved(i) for i in rows)) if rows else set()
+        covered = set[int]().union(*(self._moved(i) for i in rows))
         left = {f for f in self.space.suspects if f not in self.factors} - covered
         if left or rows:
             return {f for f in left if self.coverage.testable(f)}
@@ -227,7 +226,7 @@ class Confirmer:
                 return [self._id(k) for k in np.flatnonzero(self.seen.at(self.seen.rows[i]))]
         return []
 
-    def _unsettled(self, f: int) -> dict[int, float]:
+    def _unsettled(self, cause: tuple[int, ...], f: int) -> dict[int, float]:
         """Levels that a failing trial had, of which it is to be known whether they carry: with the chance that they do.
 
         Of levels in an order it is told by where they change."""
@@ -235,19 +234,20 @@ class Confirmer:
             return {}
         failed = set(self.seen.rows[self.seen.reproduced, f].tolist())
         return {
-            level: float(self.carry[f][level])
+            level: float(self.carry[cause, f][level])
             for level in range(1, int(self.space.settable[f]))
-            if level in failed and UNSETTLED < self.carry[f][level] < 1 - UNSETTLED
+            if level in failed and UNSETTLED < self.carry[cause, f][level] < 1 - UNSETTLED
         }
 
     @cached_property
     def _changes(self) -> list[Change]:
         """The factors of the causes whose levels have an order."""
         return [
-            Change(self.beliefs, self.proposer, f, self._others_off(cause), self.carry[f], self._carries(f, True))
+            Change(self.beliefs, self.proposer, f, self._others_off(cause), self.carry[cause, f], luck)
             for cause in self.causes
             for f in cause
-            if self.space.place[f] is not None
+            if self.space.place[f] is not None and self._is_sufficient(self._others_off(cause), cause)
+            for luck in (self._carries(cause, f, sometimes=True),)
         ]
 
     def _surprises(self) -> IntArray:
@@ -298,17 +298,23 @@ class Confirmer:
 
     # -- what would confirm ------------------------------------------------------------------------------------
 
-    def _neutral(self, cause: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Ways to switch a cause off: (factor, level), the surest first."""
-        ways = [(self.carry[f][v], f, v) for f in cause for v in range(1, int(self.space.settable[f]))]
+    def _neutral(self, cause: tuple[int, ...], held: tuple[int, ...] = ()) -> list[tuple[int, int]]:
+        """Ways to switch a cause off without moving the held factors: (factor, level), the surest first."""
+        free = [f for f in cause if f not in held]
+        ways = [(self.carry[cause, f][v], f, v) for f in free for v in range(1, int(self.space.settable[f]))]
         return [(f, v) for p, f, v in sorted(ways) if p < CARRIES]
 
+    def _off(self, cause: tuple[int, ...]) -> dict[int, int]:
+        """What switches all other causes off and leaves the factors of this one at their baseline."""
+        others = (other for other in self.causes if other != cause)
+        return {f: level for other in others for f, level in self._neutral(other, cause)[:1]}
+
     def _rows_alone(self, cause: tuple[int, ...]) -> list[IntArray]:
-        """The cause alone, all else moved as far as it may run."""
-        off = self._others_off(cause)
-        moved = {int(f): int(off[f]) for f in np.flatnonzero(off)}
-        rows = (self.proposer.everything_else(self.factors, moved) for _ in range(DRAWS))
-        return [self.proposer.cheaply(self.proposer.trimmed(row, set(moved))) for row in rows]
+        """The cause alone, all else moved as far as it may run; none where the others cannot be switched off."""
+        moved = self._off(cause)
+        rows = [self.proposer.everything_else(self.factors, moved) for _ in range(DRAWS)]
+        rows = [self.proposer.cheaply(self.proposer.trimmed(row, set(moved))) for row in rows]
+        return [row for row in rows if self._is_sufficient(row, cause)]
 
     def _rows_sufficient(self, cause: tuple[int, ...]) -> IntArray:
         uncovered = self._uncovered(cause)
@@ -318,15 +324,15 @@ class Confirmer:
                 row = self._others_off(cause)
                 row[f] = level
                 rows.append(row)
-        return self.coverage.allowed(rows)
+        return self.coverage.allowed([row for row in rows if self._is_sufficient(row, cause)])
 
     def _rows_complete(self) -> IntArray:
         rows = []
         ways = [self._neutral(cause) for cause in self.causes]
         for k in range(max((len(w) for w in ways), default=0)):
             row = np.zeros(len(self.space), dtype=np.int64)
-            for way in ways:
-                if way:
+            for cause, way in zip(self.causes, ways, strict=True):
+                if way and not self._neutralised(row, cause):  # what two causes share is moved once
                     f, level = way[min(k, len(way) - 1)]
                     row[f] = level
             rows.append(row)
@@ -334,26 +340,26 @@ class Confirmer:
 
     def _rows_levels(self, cause: tuple[int, ...], f: int, levels: dict[int, float]) -> tuple[IntArray, FloatArray]:
         """The baseline with only this level changed and all other causes off; the less certain, the earlier."""
-        rows = np.repeat(self._others_off(cause)[None, :], len(levels), axis=0)
+        company = self._others_off(cause)
+        rows = np.repeat(company[None, :], len(levels), axis=0)
         rows[:, f] = list(levels)
         share = 1 - np.abs(2 * np.array(list(levels.values())) - 1)
-        may = self.proposer.may_run(rows, repeat=True)
+        may = self.proposer.may_run(rows, repeat=True) & self._is_sufficient(company, cause)
         return rows[may], share[may]
 
     def _others_off(self, cause: tuple[int, ...]) -> IntArray:
         """The baseline with all other causes switched off."""
         row = np.zeros(len(self.space), dtype=np.int64)
-        for other in self.causes:
-            if other != cause:
-                for g, v in self._neutral(other)[:1]:
-                    row[g] = v
+        for f, level in self._off(cause).items():
+            row[f] = level
         return row
 
     def _rows_necessary(self, cause: tuple[int, ...], f: int) -> IntArray:
         rows = []
         for i in self._bases(cause):
-            for level in np.argsort(self.carry[f][: self.space.settable[f]], kind="stable"):
-                if level and self.carry[f][level] < CARRIES:
+            carry = self.carry[cause, f]
+            for level in np.argsort(carry[: self.space.settable[f]], kind="stable"):
+                if level and carry[level] < CARRIES:
                     row = self.seen.rows[i].copy()
                     row[f] = level
                     rows.append(row)

@@ -1,9 +1,9 @@
 """All hypotheses that matter, weighed at once.
 
-Exact over one cause of up to three factors, and over two of up to two factors each; where those are too many, the ones
-that explain the trials worst are left out. Beyond (more factors in a cause, more causes, up to four of each) a beam:
-the likeliest hypotheses are grown by a literal in every way, and so again. A story that fits only because the truth was
-not in the space is thereby measured against the truth's neighbours.
+Exact over one cause of up to three factors, and over two of up to two factors each, which may have one in common; where
+those are too many, the ones that explain the trials worst are left out. Beyond (up to four causes of up to four
+factors) a beam: the likeliest hypotheses are grown by a literal in every way, and so again. A story that fits only
+because the truth was not in the space is thereby measured against the truth's neighbours.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ ALONE = (0.52, 0.33, 0.12, 0.03)
 """Prior of the number of factors of a cause that is the only one."""
 IN_COMPANY = (0.50, 0.38, 0.10, 0.02)
 """The same where there are several: they are rarely all complicated."""
+SAME_LEVELS = 0.5
+"""Chance that a factor that two causes have in common carries both with the same levels."""
 MAX_CONJUNCTIONS = 2000
 """Conjunctions that are paired with each other."""
 MAX_GROWN = 600_000
@@ -53,14 +55,15 @@ class Found:
         self.parts: list[tuple[IntArray, FloatArray, FloatArray, FloatArray]] = []
         self.frontier: list[IntArray] = []
 
-    def weigh(self, active: Words, prior: FloatArray, members: _Selection) -> None:
-        """Add hypotheses by their activity and log prior; `members` gives the literals of some of them."""
+    def weigh(self, active: Words, prior: FloatArray, members: _Selection, grow: bool = True) -> None:
+        """Add hypotheses by their activity and log prior; `members` gives the literals of some of them; `grow`: larger
+        ones may be grown from them."""
         if not len(prior):
             return
         logl, rate, always = self.likelihood.of(active, self.reproduced, self.clean)
         logp = logl + prior
-        top = _top(logp, BEAM)
-        self.frontier.append(members(top))
+        if grow:
+            self.frontier.append(members(_top(logp, BEAM)))
         self.add(logp, rate, always, members)
 
     def add(self, logp: FloatArray, rate: FloatArray, always: FloatArray, members: _Selection) -> None:
@@ -121,10 +124,12 @@ def enumerate_all(
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Literals, shape (hypotheses, CAUSES, FACTORS), log posterior, rate, probability of showing always.
 
+    The literals of factors that cannot be moved are numbered after those of the table.
     `elsewhere`: the log prior of the hypothesis that no factor takes part.
     """
     found = Found(Likelihood(int(count(reproduced)), int(count(clean))), reproduced, clean)
     _without_factors(space, seen, elsewhere, found)
+    _stuck(space, len(table), found)
     _alone(space, table, found)
     _pairs(space, table, found)
     _beyond(space, table, found)
@@ -200,7 +205,6 @@ def _pairs(space: Space, table: Literals, found: Found) -> None:
         promise = found.promise(active, logw - np.log(n) * sizes)
         best = np.sort(np.argsort(-promise, kind="stable")[:MAX_CONJUNCTIONS])
         members, active, logw, sizes = members[best], active[best], logw[best], sizes[best]
-    factors = np.where(members >= 0, table.factor[members], -1)
     prior = np.array([[0.0] * 3] + [[0.0] + [_size_prior((a, b), n) for b in (1, 2)] for a in (1, 2)])
     full = int(count(found.reproduced))
     for start in range(0, len(members), 256):
@@ -208,16 +212,40 @@ def _pairs(space: Space, table: Literals, found: Found) -> None:
         i, j = i[j > i], j[j > i]
         fits = (count((active[i] | active[j]) & found.reproduced) == full) | _exact(table)
         i, j = i[fits], j[fits]
-        apart = np.ones(len(i), dtype=np.bool_)
-        for x in (0, 1):
-            for y in (0, 1):
-                apart &= (factors[i, x] != factors[j, y]) | (factors[i, x] < 0)
-        i, j = i[apart], j[apart]
-        found.weigh(
-            active[i] | active[j],
-            logw[i] + logw[j] + prior[sizes[i], sizes[j]],
-            _Selection(members[i], members[j]),
-        )
+        may, common, more = _side_by_side(table, members[i], members[j])
+        # Those that share a factor are not grown: they would crowd out what has more causes.
+        for these in (may & ~common, may & common):
+            one, other = i[these], j[these]
+            found.weigh(
+                active[one] | active[other],
+                logw[one] + logw[other] + prior[sizes[one], sizes[other]] + more[these],
+                _Selection(members[one], members[other]),
+                grow=not common[these].any(),
+            )
+
+
+def _side_by_side(table: Literals, one: IntArray, other: IntArray) -> tuple[BoolArray, BoolArray, FloatArray]:
+    """Which conjunctions, of one or two literals each, are two causes, which share a factor, and the log of what that
+    does to their weight.
+
+    They may have one factor in common. Mostly it carries both with the same levels, which then count once. If it is all
+    of one, the other is to have those levels and more: else it says nothing new, or is the same as without that factor.
+
+    Args:
+        one, other: their literals, shape (n, 2), -1 where none; the smaller ones in `one`.
+    """
+    factors = [np.where(members >= 0, table.factor[members], -1 - k) for k, members in enumerate((one, other))]
+    both = factors[0][:, :, None] == factors[1][:, None, :]
+    at, x, y = np.nonzero(both)
+    first, second = one[at, x], other[at, y]
+    may = both.sum(axis=(1, 2)) <= (other[:, 1] >= 0)
+    beyond = count(table.active[second] & ~table.active[first]) > 0
+    within = count(table.active[first] & ~table.active[second]) == 0
+    may[at[(one[at, 1] < 0) & ~(beyond & within)]] = False
+    more = np.zeros(len(one))
+    alike = (first == second) * SAME_LEVELS / np.exp(table.weight[first])
+    more[at] = np.log(alike + 1 - SAME_LEVELS)
+    return may, both.any(axis=(1, 2)), more
 
 
 def _beyond(space: Space, table: Literals, found: Found) -> None:
@@ -338,4 +366,19 @@ def _without_factors(space: Space, seen: Observations, elsewhere: float, found: 
         np.array([likelihood.rate[failed, passed], 1.0]),
         np.array([likelihood.always[failed, passed], 0.0]),
         _Whole(places),
+    )
+
+
+def _stuck(space: Space, first: int, found: Found) -> None:
+    """Each factor that cannot be moved as the cause: like elsewhere it fails always, and no trial tells them apart."""
+    n, likelihood = len(space.stuck), found.likelihood
+    if not n:
+        return
+    failed, passed = likelihood.failed, likelihood.passed
+    logp = likelihood.log[failed, passed] + _size_prior((1,), len(space.suspects) + n)
+    found.add(
+        np.full(n, logp),
+        np.full(n, likelihood.rate[failed, passed]),
+        np.full(n, likelihood.always[failed, passed]),
+        _Selection(first + np.arange(n)[:, None]),
     )

@@ -6,6 +6,9 @@ where it matters: what all trials that failed alike have in common carries the b
 acquitted. Where two rules cannot explain what failed alike, as where nearly every change ends in the same refusal, its
 trials are parted by the levels that explain most of them. Where levels have an order a mask may also be a stretch of
 them, as builds are that stay broken for a while.
+
+A setting that the engine puts in the place of another hides what was asked for as a failure does, and is learnt alike:
+from what was asked for, with one kind for each level that was overridden.
 It chooses trials, and says how far a level that never ran counts as a way out of a cause.
 """
 
@@ -42,12 +45,14 @@ class Masks:
     Attributes:
         survive: log(1 - chance) of rules that no failure has spoken for, shape (all levels squared), upper triangle.
         blame: the same rules' chance of being the reason, shape (kinds, all levels squared).
+        overriding: the same of what makes the engine put another level in the place of one.
     """
 
     offsets: IntArray
     width: int
     survive: FloatArray
     blame: FloatArray
+    overriding: FloatArray
 
     @classmethod
     def of(cls, space: Space, seen: Observations) -> Masks:
@@ -69,7 +74,8 @@ class Masks:
         blame = [
             _blame(prior, seen.rows[alike] + offsets, reach) for alike, reach in zip(kinds, stretches, strict=True)
         ]
-        return cls(offsets, width, np.log1p(-prior).ravel(), np.array(blame).reshape(len(kinds), width * width))
+        overriding = _overriding(seen, offsets, width)
+        return cls(offsets, width, np.log1p(-prior).ravel(), _stacked(blame, width), _stacked(overriding, width))
 
     def impossible(self, space: Space, seen: Observations) -> frozenset[tuple[int, int]]:
         """Levels that failed otherwise by themselves, and that alone are surely enough to do so.
@@ -97,17 +103,37 @@ class Masks:
         return {(int(f), int(i - self.offsets[f])): float(alone[i]) for f, i in zip(factor, at, strict=True)}
 
     def risk(self, rows: IntArray) -> FloatArray:
-        """The probability that each row is masked."""
+        """The probability that each row is masked, or that the engine does not take it as it is."""
         risk = np.zeros(len(rows))
         # The lower triangle is 0, and levels of a row come in the order of their factors.
         for start in range(0, len(rows), CHUNK):
             on = rows[start : start + CHUNK] + self.offsets
             rules = (on[:, :, None] * self.width + on[:, None, :]).reshape(len(on), -1)
             runs = np.exp(self.survive[rules].sum(axis=1))
-            for kind in self.blame:
+            for kind in (*self.blame, *self.overriding):
                 runs *= 1 - np.minimum(kind[rules].sum(axis=1), 1.0)
             risk[start : start + CHUNK] = 1 - runs
         return risk
+
+
+def _stacked(kinds: list[FloatArray], width: int) -> FloatArray:
+    return np.array(kinds).reshape(len(kinds), width * width)
+
+
+def _overriding(seen: Observations, offsets: IntArray, width: int) -> list[FloatArray]:
+    """Of each level that was overridden, the blame of each rule; what a trial had that was not is acquitted."""
+    replaced: BoolArray = seen.requested != seen.rows
+    found = []
+    for f in np.flatnonzero(replaced.any(axis=0)):
+        possible = np.triu(np.ones((width, width), dtype=np.bool_))
+        for row in seen.requested[~replaced[:, f]]:
+            on = row + offsets
+            possible[np.ix_(on, on)] = False
+        prior = np.where(possible, _prior(possible, offsets, 1), 0.0)
+        for level in np.unique(seen.requested[replaced[:, f], f]):
+            alike = replaced[:, f] & (seen.requested[:, f] == level)
+            found.append(_blame(prior, seen.requested[alike] + offsets, np.zeros((0, width))))
+    return found
 
 
 def _parts(space: Space, on: IntArray, offsets: IntArray, alike: BoolArray, possible: BoolArray) -> list[BoolArray]:

@@ -44,6 +44,8 @@ RULED_OUT = 0.01
 FAVOURED = 0.5
 SURELY = 0.95
 LIKELY_ELSEWHERE = 0.9
+LEFT = 2
+"""Other hypotheses that are named where nothing can tell them apart any more."""
 
 
 def conclude(
@@ -128,12 +130,14 @@ class _Conclusion:
     def _causes(self) -> tuple[Cause, ...]:
         if self.leader in (ELSEWHERE, OTHER_SHAPE):
             return ()
-        return tuple(tuple(Carrier(self.space.names[f], self._carrying(f)) for f in cause) for cause in self.leader)
+        return tuple(
+            tuple(Carrier(self.space.names[f], self._carrying(cause, f)) for f in cause) for cause in self.leader
+        )
 
-    def _carrying(self, f: int) -> tuple[str, ...]:
+    def _carrying(self, cause: tuple[int, ...], f: int) -> tuple[str, ...]:
         """The baseline's level and those that were seen to carry the fault."""
         failed = {int(level) for level in self.seen.rows[self.seen.reproduced, f]}
-        carry = self.confirmer.carry[f]
+        carry = self.confirmer.carry[cause, f]
         return tuple(
             level for i, level in enumerate(self.space.levels[f]) if i == 0 or (i in failed and carry[i] > SURELY)
         )
@@ -200,8 +204,9 @@ class _Conclusion:
 
     def _ruled_out(self) -> tuple[RuledOut, ...]:
         out = []
+        unknown = self._probability_of(OTHER_SHAPE)  # in which any factor may take part
         for f in self._varied:
-            if self.beliefs.marginal(f) < RULED_OUT and len(self._tried(f)) == self.space.sizes[f]:
+            if self.beliefs.marginal(f) + unknown < RULED_OUT and len(self._tried(f)) == self.space.sizes[f]:
                 out.append(RuledOut(self.space.names[f], self._failed_all_the_same(f)))
         return tuple(out)
 
@@ -294,11 +299,18 @@ class _Conclusion:
         masked = {(f, level) for m in self._masked() for f, level in m.configuration.items()}
         stuck = [f"{n.factor}={x}" for n in self._not_ruled_out() for x in n.untried if (n.factor, x) in masked]
         if stuck:
-            return f"never run without another failure, so its factor may still take part: {', '.join(stuck)}"
+            told = f"never run without another failure, so its factor may still take part: {', '.join(stuck)}"
+            return f"{told}; what mends that failure, or another level of it, would decide"
         lacking = [m.purpose for m in self.confirmer.missing()] if self._causes() else []
         if lacking and self.probability >= FAVOURED:
-            return f"not confirmed: no trial left for it ({lacking[0]})"
-        return "no trial is left that would tell the remaining hypotheses apart"
+            return f"not confirmed: no trial left for it ({lacking[0]}){self._left_beside()}"
+        return f"no trial is left that would tell the remaining hypotheses apart{self._left_beside()}"
+
+    def _left_beside(self) -> str:
+        """The likeliest of what else it may be, as far as that is not ruled out."""
+        groups = zip(self.beliefs.groups, self.beliefs.of_group.tolist(), strict=True)
+        left = sorted((-p, claim(self.space, g)) for g, p in groups if g != self.leader and p >= RULED_OUT)
+        return f"; it may also be {', or '.join(told for _, told in left[:LEFT])}" if left else ""
 
 
 def leading_claim(assessment: Assessment) -> tuple[str, float]:

@@ -45,6 +45,15 @@ def test_only_the_engine_replaces() -> None:
     assert not replaced(CASE, {"backend": "FLASH_ATTN"}, said("TRITON_ATTN", ChosenBy.USER))
 
 
+def test_a_printed_configuration_tells_of_another_level_of_the_factor_and_of_nothing_else() -> None:
+    def printed(value: str) -> list[Setting]:
+        return [Setting("attention_backend", None, value, None, 1)]
+
+    assert replaced(CASE, {"backend": "FLASH_ATTN"}, printed("triton_attn")) == {"backend": "TRITON_ATTN"}
+    assert not replaced(CASE, {"backend": "FLASH_ATTN"}, printed("/opt/kernels/flash_attn.so"))
+    assert not replaced(CASE, {"backend": "FLASH_ATTN"}, printed("flash_attn"))
+
+
 def test_what_is_in_effect_is_kept_by_name_without_names_structures_and_measured_sizes() -> None:
     own = [("config", "{'a': 1}"), ("port", "30000"), ("max_total_num_tokens", "425664"), ("mem_fraction", "0.88")]
     settings = [

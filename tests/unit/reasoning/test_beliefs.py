@@ -16,7 +16,7 @@ from tests.support.deployment import CLEAN, REPRODUCED, UNRESOLVED, case_of, fac
 from ruleout.model import Case, Configuration, Outcome, Trial
 from ruleout.reasoning import assess
 from ruleout.reasoning.beliefs import ELSEWHERE, OTHER_SHAPE, Beliefs, weigh
-from ruleout.reasoning.hypotheses import ALONE, IN_COMPANY, PRIOR_CAUSES, PRIOR_OTHER_SHAPE
+from ruleout.reasoning.hypotheses import ALONE, IN_COMPANY, PRIOR_CAUSES, PRIOR_OTHER_SHAPE, SAME_LEVELS
 from ruleout.reasoning.leanings import PRIOR_ELSEWHERE
 from ruleout.reasoning.likelihood import ALWAYS, SPURIOUS
 from ruleout.reasoning.literals import RATES
@@ -106,16 +106,29 @@ def brute_force(case: Case, trials: Sequence[Trial], spurious: bool) -> dict[Gro
         if spurious or all(a for a, f in zip(active, failed, strict=True) if f):
             weight[frozenset(frozenset(c) for c in causes)] += prior * likelihood(active, failed)
 
+    def together(causes: Sequence[Conjunction]) -> float:
+        """What a factor that two causes share does to their prior; 0: no such hypothesis is weighed."""
+        names = [f for c in causes for f in c]
+        if len(set(names)) == len(names):
+            return 1.0
+        if len(names) - len(set(names)) > 1 or len(causes) > 2 or max(map(len, causes)) > 2:
+            return 0.0
+        (f,) = {f for f in names if names.count(f) == 2}
+        one, other = sorted((c for c in causes if f in c), key=len)
+        seen = {t.configuration[f] for t in informative}
+        if len(other) == 1 or (len(one) == 1 and not one[f] & seen < other[f] & seen):
+            return 0.0
+        alike = SAME_LEVELS / dict(literals(case, f))[one[f]] if one[f] == other[f] else 0.0
+        return alike + 1 - SAME_LEVELS
+
     everything = [(c, p, size) for size in (1, 2, 3) for c, p in conjunctions(case, size)]
     for number in (1, 2, 3):
         share = ALONE if number == 1 else IN_COMPANY
         for chosen in combinations(everything, number):
-            factors = [f for c, _, _ in chosen for f in c]
-            if len(set(factors)) == len(factors):
-                prior = (
-                    PRIOR_CAUSES[number - 1] * factorial(number) * prod(p * share[size - 1] for _, p, size in chosen)
-                )
-                hypothesis([c for c, _, _ in chosen], prior)
+            causes = [c for c, _, _ in chosen]
+            prior = PRIOR_CAUSES[number - 1] * factorial(number) * prod(p * share[size - 1] for _, p, size in chosen)
+            if more := together(causes):
+                hypothesis(causes, prior * more)
     weight[ELSE] = PRIOR_ELSEWHERE * likelihood([True] * len(failed), failed)
     odd = PRIOR_OTHER_SHAPE * min(1.0, (sum(not f.proxy for f in case.factors) / 8) ** 2)
     for configuration in {t.configuration for t in informative}:
