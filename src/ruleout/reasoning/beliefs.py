@@ -15,7 +15,7 @@ import numpy as np
 
 from ruleout.reasoning.hypotheses import ANOTHER, CAUSES, FACTORS, enumerate_all, set_key
 from ruleout.reasoning.leanings import leaning_elsewhere, leanings
-from ruleout.reasoning.literals import Literals, literals, pack, with_stuck
+from ruleout.reasoning.literals import Literals, literals, pack
 from ruleout.reasoning.space import FloatArray, IntArray, Observations, Space
 
 Group = tuple[tuple[int, ...], ...]
@@ -149,7 +149,6 @@ def weigh(
     conjunctions, logp, rate, always = enumerate_all(
         space, table, seen, reproduced, clean, leaning_elsewhere(elsewhere)
     )
-    table = with_stuck(space, table)
     probability = np.exp(logp - logp.max())
     probability /= probability.sum()
     groups, group = _grouped(table, conjunctions)

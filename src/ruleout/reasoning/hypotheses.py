@@ -124,12 +124,10 @@ def enumerate_all(
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Literals, shape (hypotheses, CAUSES, FACTORS), log posterior, rate, probability of showing always.
 
-    The literals of factors that cannot be moved are numbered after those of the table.
     `elsewhere`: the log prior of the hypothesis that no factor takes part.
     """
     found = Found(Likelihood(int(count(reproduced)), int(count(clean))), reproduced, clean)
     _without_factors(space, seen, elsewhere, found)
-    _stuck(space, len(table), found)
     _alone(space, table, found)
     _pairs(space, table, found)
     _beyond(space, table, found)
@@ -366,19 +364,4 @@ def _without_factors(space: Space, seen: Observations, elsewhere: float, found: 
         np.array([likelihood.rate[failed, passed], 1.0]),
         np.array([likelihood.always[failed, passed], 0.0]),
         _Whole(places),
-    )
-
-
-def _stuck(space: Space, first: int, found: Found) -> None:
-    """Each factor that cannot be moved as the cause: like elsewhere it fails always, and no trial tells them apart."""
-    n, likelihood = len(space.stuck), found.likelihood
-    if not n:
-        return
-    failed, passed = likelihood.failed, likelihood.passed
-    logp = likelihood.log[failed, passed] + _size_prior((1,), len(space.suspects) + n)
-    found.add(
-        np.full(n, logp),
-        np.full(n, likelihood.rate[failed, passed]),
-        np.full(n, likelihood.always[failed, passed]),
-        _Selection(first + np.arange(n)[:, None]),
     )

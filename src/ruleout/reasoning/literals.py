@@ -3,7 +3,6 @@
 Only levels that were tried can be told apart by evidence, so literals are subsets of the tried levels; what an untried
 level does is predicted. The prior is a mixture of two carrying rates: mostly few levels carry besides the baseline's
 own, sometimes most do. That all levels of a factor carry is excluded: then it would not take part.
-A factor that cannot be moved has one literal, which always holds.
 """
 
 from __future__ import annotations
@@ -100,18 +99,6 @@ def literals(space: Space, seen: Observations) -> Literals:
         pack(held),
         np.array(carry, dtype=np.float64).reshape(len(factor), widest),
         np.asarray(held[:, reproduced].all(axis=1), dtype=np.bool_),
-    )
-
-
-def with_stuck(space: Space, table: Literals) -> Literals:
-    """The literals, and after them those of the factors that cannot be moved: they hold on every trial."""
-    n = len(space.stuck)
-    return Literals(
-        np.append(table.factor, np.array(space.stuck, dtype=np.int64)),
-        np.append(table.weight, np.zeros(n)),
-        np.concatenate([table.active, np.full((n, table.active.shape[1]), 2**64 - 1, dtype=np.uint64)]),
-        np.concatenate([table.carry, np.ones((n, table.carry.shape[1]))]),
-        np.append(table.covers, np.ones(n, dtype=np.bool_)),
     )
 
 

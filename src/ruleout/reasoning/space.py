@@ -31,8 +31,7 @@ class Space:
         place: of ordered factors, the place of each level in their order; None for the others.
         settable: how many levels a trial can ask for; further ones were only seen to take effect instead.
         impossible: levels, as (factor, level), that fail otherwise whatever else is set: nobody can go there, so they
-            are no way out of a cause. A factor with no other level is a part of the deployment like its machine: it may
-            be the cause of what fails whatever is set, and of nothing else.
+            are no way out of a cause. A factor with no other level is a part of the deployment like its machine.
         standing: of factors whose baseline level the engine replaces, the level that takes effect there.
         doubt: of levels that have only failed otherwise, the chance that they are impossible, by (factor, level).
     """
@@ -80,11 +79,6 @@ class Space:
     def suspects(self) -> tuple[int, ...]:
         """The factors that can take part in a cause: those with more than one possible level that are no proxies."""
         return tuple(f for f in range(len(self)) if not self.proxy[f] and len(self.possible(f)) > 1)
-
-    @cached_property
-    def stuck(self) -> tuple[int, ...]:
-        """The factors that could take part in a cause if a level of theirs beside the baseline's could be run."""
-        return tuple(f for f in range(len(self)) if not self.proxy[f] and len(self.possible(f)) == 1 < self.settable[f])
 
     def possible(self, f: int) -> IntArray:
         """The levels of a factor that can be run, the baseline's first."""
