@@ -120,6 +120,7 @@ def test_a_failure_of_another_kind_is_another_failure() -> None:
     garbage = Problem.of(["garbage after 40 requests"])
     segfault = Problem.of(["segfault in 4 of 5 runs"])
     hang = Problem.of(["hangs after 2 h"])
+    device = Problem.of(["device-side assert triggered in decode"])
     for text, problem, kind in (
         ("ValueError: no scales", garbage, OutcomeKind.OTHER),
         ("garbage", garbage, OutcomeKind.REPRODUCED),
@@ -129,6 +130,8 @@ def test_a_failure_of_another_kind_is_another_failure() -> None:
         ("hung, killed after 20 min", hang, OutcomeKind.REPRODUCED),
         ("killed by the OOM killer before it got to the hang", hang, OutcomeKind.OTHER),
         ("hang gone, but garbage", hang, OutcomeKind.OTHER),
+        ("did not start (AssertionError: store_fp8)", device, OutcomeKind.OTHER),
+        ("the same assert", device, OutcomeKind.REPRODUCED),
     ):
         judged = judge(text, problem)
         assert judged is not None

@@ -83,6 +83,8 @@ class Problem:
                 kinds.add("crash")
         if "crash" in kinds and kinds - {"crash"} and not kinds & w.CRASHES:
             kinds.discard("crash")  # `dies with NaN`: the crash is how the other one shows
+        if "AssertionError" in kinds:
+            kinds.add("assert")  # which people shorten it to
         if not kinds and any(w.FAILS.search(text) for text in texts):
             kinds.add("failure")
         stems = {w_[:6] for text in texts for w_ in re.findall(r"[a-z]{4,}", text.lower())} - {

@@ -37,7 +37,8 @@ SYMPTOMS = {
     illegal (?:memory|address)\w*(?: access)?  IMA  memory access (?:fault|violation)  out[- ]of[- ]bounds
     """
     ),
-    "assert": any_of(r"assert(?:s|ed|ion|ions)?  assertionerror  device[- ]side"),
+    "assert": any_of(r"assert(?:s|ed|ion|ions)?  device[- ]side"),
+    "AssertionError": any_of(r"assertionerror"),
     "segfault": any_of(
         r"""
     seg(?:mentation )?-?faults?  segfaulted  segv  sigsegv  core dump(?:ed)?
@@ -108,6 +109,7 @@ CRASHES = frozenset(
     {
         "memory access",
         "assert",
+        "AssertionError",
         "segfault",
         "illegal instruction",
         "misaligned",
