@@ -68,8 +68,11 @@ class Beliefs:
     @cached_property
     def _marginals(self) -> FloatArray:
         total = np.zeros(len(self.space))
+        if not len(self.table):
+            return total
         literal = self.conjunctions.reshape(-1, CAUSES * FACTORS)
-        factor = -np.sort(-np.where(literal >= 0, self.table.factor[literal], -1), axis=1)
+        factor = np.where(literal >= 0, self.table.factor[np.maximum(literal, 0)], -1)
+        factor = -np.sort(-factor, axis=1)
         first = np.diff(factor, axis=1, prepend=-1) != 0  # a factor that two causes share counts once
         for place, new in zip(factor.T, first.T, strict=True):
             has = new & (place >= 0)

@@ -139,3 +139,18 @@ def test_what_no_set_of_causes_explains_rules_no_factor_out() -> None:
     assert run.verdict.status is VerdictStatus.NARROWED
     assert run.verdict.causes == ()
     assert run.verdict.ruled_out == ()
+
+
+# -- few factors ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("others", [0, 1])
+def test_one_or_two_factors_are_enough(levels: int, others: int) -> None:
+    case = case_of(factor("a", *(f"a{i}" for i in range(levels))), *[factor("b", "b0", "b1")] * others)
+    cause: list[Planted] = [{"a": frozenset({"a0"})}]
+    run = investigated(FakeDeployment(case, cause))
+    for assessment in run.assessments:
+        assert all(0 <= assessment.beliefs.marginal(f) <= 1 for f in range(len(assessment.beliefs.space)))
+    isolated = run.verdict.status is VerdictStatus.ISOLATED
+    assert isolated is (levels > 1), run.verdict.why
