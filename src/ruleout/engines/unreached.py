@@ -11,7 +11,7 @@ from ruleout.engines.recognising import recognise
 from ruleout.model import arguments
 
 _STARTS = re.compile(
-    r"\b(?:(?P<serve>vllm|sglang|transformers) serve|vllm\.entrypoints\.openai\.api_server|sglang\.launch_server"
+    r"\b(?:(?:vllm|sglang|transformers) serve|vllm\.entrypoints\.openai\.api_server|sglang\.launch_server"
     r"|llama-server|trtllm-serve)\b"
 )
 _SUBSTITUTED = re.compile(r"\$\(|`|\$\{?\w+\}?")

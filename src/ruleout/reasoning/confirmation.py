@@ -243,11 +243,12 @@ class Confirmer:
     def _changes(self) -> list[Change]:
         """The factors of the causes whose levels have an order."""
         return [
-            Change(self.beliefs, self.proposer, f, self._others_off(cause), self.carry[cause, f], luck)
-            for cause in self.causes
+            Change(
+                self.beliefs, self.proposer, f, company, self.carry[cause, f], self._carries(cause, f, sometimes=True)
+            )
+            for cause, company in ((cause, self._others_off(cause)) for cause in self.causes)
             for f in cause
-            if self.space.place[f] is not None and self._is_sufficient(self._others_off(cause), cause)
-            for luck in (self._carries(cause, f, sometimes=True),)
+            if self.space.place[f] is not None and self._is_sufficient(company, cause)
         ]
 
     def _surprises(self) -> IntArray:

@@ -160,12 +160,14 @@ class _Planner:
         if step is None and self.probability >= WORTH_CONFIRMING:
             step = self._confirm()
         settled = False
-        if step is None and self.probability >= self.sure and not self._wanted():
-            # Last of all, so that it says whether anything drifted meanwhile.
+        sure = step is None and self.probability >= self.sure and not self._wanted()
+        if sure:
             step = self._severest()
-            again = None if step else self.confirmer.once_more() or self.confirmer.baseline_again()
-            settled = step is None and again is None
-            step = self._confirming(again) if again else step
+        if sure and step is None:
+            # The baseline last of all, so that it says whether anything drifted meanwhile.
+            again = self.confirmer.once_more() or self.confirmer.baseline_again()
+            step = self._confirming(again) if again else None
+            settled = again is None
         return self.assessment(step, settled)
 
     def _way_out(self) -> Step | None:
