@@ -41,7 +41,7 @@ ROUNDS = 3
 BEAM_LITERALS = 300
 UNEXPLAINED, WRONG = 1.2, 1.5
 """What a failure without a cause, and a clean trial with one, cost a hypothesis that is still growing (nats)."""
-_MULTIPLIERS = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, CAUSES * FACTORS, dtype=np.int64)
+_ODD = np.int64(0x1E3779B97F4A7C15)
 ANOTHER = -2
 """Stands in the places of the literals of "another shape"; -1 is an empty place."""
 
@@ -255,8 +255,8 @@ def _beyond(space: Space, table: Literals, found: Found) -> None:
     weighed = np.zeros(0, dtype=np.int64)
     full = int(count(found.reproduced))
     for _ in range(ROUNDS):
-        best = _most_promising(space, table, found, _canonical(np.concatenate(frontier)))
-        grown = _canonical(_grown(table, best, literals))
+        best = _most_promising(space, table, found, _each_once(np.concatenate(frontier)))
+        grown = _each_once(_grown(table, best, literals))
         keys = set_key(grown)
         new = ~np.isin(keys, weighed)
         grown, weighed = grown[new], np.concatenate([weighed, keys[new]])
@@ -313,23 +313,23 @@ def _grown(table: Literals, members: IntArray, literals: IntArray) -> IntArray:
     return np.concatenate(parts)
 
 
-def _canonical(members: IntArray) -> IntArray:
-    """Each set of causes once, its literals and causes in order."""
-    if not len(members):
-        return members
-    inner = -np.sort(-members, axis=2)  # empty places last
-    key = np.zeros(inner.shape[:2], dtype=np.int64)
-    for slot in range(FACTORS):
-        key = key * (members.max() + 2) + inner[:, :, slot] + 1
-    order = np.argsort(-key, axis=1, kind="stable")
-    ordered = np.take_along_axis(inner, order[:, :, None], axis=1)
-    return np.asarray(ordered[np.unique(set_key(ordered), return_index=True)[1]])
+def _each_once(members: IntArray) -> IntArray:
+    """Each set of causes once."""
+    return np.asarray(members[np.unique(set_key(members), return_index=True)[1]])
 
 
 def set_key(members: IntArray) -> IntArray:
-    """A number per set of causes; two sets share one with a chance of 2^-64."""
+    """A number per set of causes, whatever their order and that of their literals.
+
+    Two sets share one with a chance of about 2^-64.
+    """
+    if not len(members):
+        return np.zeros(0, dtype=np.int64)
+    # However many are drawn, the first ones are the same.
+    number = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, int(members.max()) + 4, dtype=np.int64)
     with np.errstate(over="ignore"):
-        return np.asarray((members.reshape(len(members), CAUSES * FACTORS) + 3) @ _MULTIPLIERS)
+        cause = number[members.reshape(len(members), CAUSES, FACTORS) + 3].sum(axis=2)
+        return np.asarray(((cause ^ (cause >> 32)) * _ODD).sum(axis=1))
 
 
 def _activity(table: Literals, members: IntArray) -> Words:

@@ -22,7 +22,7 @@ from ruleout.reasoning.space import BoolArray, FloatArray, IntArray
 
 _Float = TypeVar("_Float", np.float32, np.float64)
 FloatArray32 = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-MAX_HYPOTHESES = 3000
+MAX_HYPOTHESES = 2000
 LEVELS_SHARE = 0.1
 TELLS_APART = 0.25
 """Difference in the chance of a failure, of the chance of the surest one, by which a trial tells two groups apart."""
