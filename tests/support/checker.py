@@ -50,13 +50,13 @@ class _Checker:
                     yield from self._luck(number)
 
     def _luck(self, number: int) -> Iterator[str]:
-        """A clean configuration never failed, and was clean often enough for the rate at which the failure shows."""
-        same = [t for t in self.trials.values() if t.configuration == self.trials[number].configuration]
+        """With the causes like this it never failed, and was clean often enough for the rate at which it shows."""
+        same = [t for t in self.trials.values() if not self._differ(t.id, number) & self.in_causes]
         if any(self._was(t.id, OutcomeKind.REPRODUCED) for t in same):
-            yield f"the configuration of trial {number} has also failed"
+            yield f"with the causes as in trial {number} it has also failed"
         clean = sum(self._was(t.id, OutcomeKind.CLEAN) for t in same)
         if self.verdict.manifest_rate < 0.95 and (1 - self.verdict.manifest_rate) ** clean > 0.015:
-            yield f"{clean} clean runs of the configuration of trial {number} may be luck"
+            yield f"{clean} clean runs with the causes as in trial {number} may be luck"
 
     def _sufficient(self, cause: Cause) -> Iterator[str]:
         """The cause at its baseline, all others neutralised, everything else moved between these trials."""

@@ -93,6 +93,8 @@ class Beliefs:
         """Of other groups, by which a clean trial was luck: the probability, and the odds against this group if the
         failure shows only sometimes."""
         luck = (self.group != group) & (self.always == 0)
+        if OTHER_SHAPE in self.groups:  # each configuration has a rate of its own there: nothing is owed to luck
+            luck &= self.group != self.groups.index(OTHER_SHAPE)
         mine = float((self.probability * (1 - self.always))[self.group == group].sum())
         rivals = float(self.probability[luck].sum())
         return rivals, rivals / max(mine, 1e-300)

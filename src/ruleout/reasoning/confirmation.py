@@ -18,7 +18,7 @@ from ruleout.reasoning.beliefs import Beliefs, Group
 from ruleout.reasoning.candidates import Proposer
 from ruleout.reasoning.changes import CARRIES, LUCK, UNSETTLED, Change
 from ruleout.reasoning.coverage import DRAWS, Coverage
-from ruleout.reasoning.space import FloatArray, IntArray
+from ruleout.reasoning.space import BoolArray, FloatArray, IntArray
 
 ODDS_OF_LUCK, PROBABILITY_OF_LUCK = 0.1, 0.004
 """That a clean trial was luck and another cause is the right one: the odds in the world in which the failure shows only
@@ -268,11 +268,21 @@ class Confirmer:
         """Trials whose configuration was clean so often, or surely is, and never failed; as rows."""
         good = []
         for i in np.flatnonzero(self.seen.clean):
-            same = self.seen.at(self.seen.rows[i])
-            often = (same & self.seen.clean).sum() >= runs or i in self._clean_by_order
-            if often and not (same & self.seen.reproduced).any():
+            same = self._alike(self.seen.rows[i])
+            if (same & self.seen.reproduced).any():
+                continue
+            if self.clean_runs(self.seen.rows[i]) >= runs or i in self._clean_by_order:
                 good.append(int(i))
         return good
+
+    def clean_runs(self, row: IntArray) -> int:
+        """How often a row was clean. Trials in other company count, as the causes do not ask for it."""
+        return int((self._alike(row) & self.seen.clean).sum())
+
+    def _alike(self, row: IntArray) -> BoolArray:
+        """The trials in which the factors of the causes had the same levels; where there are none, all factors."""
+        factors = sorted(self.factors) or list(self.space.suspects)
+        return np.asarray((self.seen.rows[:, factors] == row[factors]).all(axis=1), dtype=np.bool_)
 
     @cached_property
     def _clean_by_order(self) -> set[int]:

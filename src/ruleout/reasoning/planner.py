@@ -188,7 +188,8 @@ class _Planner:
         best = int(refuted.argmax())
         if refuted[best] < SEVERE:
             return None
-        return self.teller.step(rows[best], "sufficient: the severest test that is left")
+        purpose = "sufficient: the severest test that is left"
+        return self.teller.step(rows[best], self.teller.once_more(rows[best], purpose))
 
     def _wanted(self) -> bool:
         return self.beliefs.leader == OTHER_SHAPE or next(self.confirmer.missing(), None) is not None
@@ -216,10 +217,8 @@ class _Planner:
         # is a search, only what it tells.
         value = (1 - risk) * told.bits
         if not missing.search:
-            clean = np.array([(self.beliefs.seen.at(row) & self.beliefs.seen.clean).sum() for row in rows])
+            clean = np.array([self.confirmer.clean_runs(row) for row in rows])
             begun = np.minimum(clean / self.confirmer.runs, 1.0)
             value += (1 - risk) * (missing.share + BEGUN * begun) - 1e-4 * np.arange(len(rows))
-        row, purpose = rows[int(value.argmax())], missing.purpose
-        if self.beliefs.seen.at(row).any() and not purpose.startswith("the baseline again"):
-            purpose = f"again, since once may be luck: {purpose.removeprefix('again: ')}"
-        return self.teller.step(row, purpose)
+        row = rows[int(value.argmax())]
+        return self.teller.step(row, self.teller.once_more(row, missing.purpose))
