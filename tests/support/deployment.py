@@ -125,8 +125,12 @@ def investigated(
     seed: int = 0,
     budget: int = 60,
     plan: Callable[[Case, Sequence[Trial], int], Assessment] = assess,
+    before: Sequence[Mapping[str, str]] = (),
 ) -> Investigated:
-    """Trials until there is a verdict, as an investigation makes them: the baseline first, until it fails."""
+    """Trials until there is a verdict, as an investigation makes them: the baseline first, until it fails.
+
+    `before`: changes of the baseline that were run already, before anything was planned.
+    """
     done, case = Investigated(deployment), deployment.case
 
     def trial(configuration: Configuration, purpose: str) -> Outcome:
@@ -136,6 +140,8 @@ def investigated(
 
     while trial(case.baseline, "the baseline").kind is not OutcomeKind.REPRODUCED:
         assert len(done.trials) < 20, "the baseline does not fail"
+    for change in before:
+        trial(case.baseline.moved(change), "known")
     stopped: VerdictStatus | None = None
     while True:
         assessment = plan(case, done.trials, seed)

@@ -34,7 +34,7 @@ class Proposer:
 
     def candidates(self) -> IntArray:
         """Rows to choose from, without repetitions, none of them forbidden or known to be masked."""
-        rows = [*self._singles(), *self._about_leaders(), *self._shares(), *self._from_clean()]
+        rows = [*self._singles(), *self._about_leaders(), *self._shares(), *self._from_clean(), *self._in_company()]
         rows += [self.cheaply(row) for row in rows if self._cheap is not None]
         return self.allowed(np.array(rows, dtype=np.int64).reshape(len(rows), len(self.space)))
 
@@ -46,8 +46,8 @@ class Proposer:
         return rows[self.may_run(rows, repeat)]
 
     def may_run(self, rows: IntArray, repeat: bool = False) -> BoolArray:
-        """Which rows are neither forbidden nor known: to be masked or, without `repeat`, at all."""
-        keep = np.ones(len(rows), dtype=np.bool_)
+        """Which rows can be asked for, and are neither forbidden nor known: as masked or, without `repeat`, at all."""
+        keep = np.asarray((rows < self.space.settable).all(axis=1), dtype=np.bool_)
         for never in self._never:
             keep &= ~np.all([rows[:, f] == level for f, level in never.items()], axis=0)
         seen = self.beliefs.seen
@@ -175,3 +175,12 @@ class Proposer:
                 back: BoolArray = self.rng.random(len(clean)) < 0.5
                 rows.append(np.where(back, 0, clean))
         return rows
+
+    def _in_company(self) -> list[IntArray]:
+        """Levels that failed otherwise by themselves, put where everything else is known to run: the most moved."""
+        seen = self.beliefs.seen
+        masked = np.unique(seen.requested[~seen.informative], axis=0)
+        alone = masked[np.count_nonzero(masked, axis=1) == 1]
+        known = np.unique(seen.rows[seen.informative], axis=0)
+        known = known[np.argsort(-np.count_nonzero(known, axis=1), kind="stable")[:DRAWS]]
+        return [np.where(single != 0, single, row) for single in alone for row in known]

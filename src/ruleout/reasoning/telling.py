@@ -188,16 +188,21 @@ class Teller:
             value[this.closes & (this.risk > SUSPECTED)] += 1e-9
             if rivals < 1 - self.sure:
                 value[~(this.closes & (this.risk > SUSPECTED))] = 0.0
-        elif rivals < (1 - self.sure) * (1 - equals):
-            return None  # what is left differs from the leader in nothing that can be run
+        elif rivals + equals < 1 - self.sure:
+            return None  # what is left is too unlikely to matter
         best = int(value.argmax())
         if value[best] <= 0:
             return None
-        again = "again, since once may be luck: " if self.beliefs.seen.at(rows[best]).any() else ""
         told = worth(float(this.bits[best]), float(this.minutes[best]), float(this.told.shows[best]))
-        purpose = f"{again}tells most per minute: {told}"
+        purpose = self.once_more(rows[best], f"tells most per minute: {told}")
         order = [int(i) for i in np.argsort(-value, kind="stable")[:2] if i != best and value[i] > 0]
         return self.step(rows[best], purpose, rows[order[0]] if order else None)
+
+    def once_more(self, row: IntArray, purpose: str) -> str:
+        """The purpose of a trial, which says so where the configuration was run before."""
+        if not self.beliefs.seen.at(row).any() or purpose.startswith("the baseline again"):
+            return purpose
+        return f"again, since once may be luck: {purpose.removeprefix('again: ')}"
 
     def step(self, row: IntArray, purpose: str, second: IntArray | None = None) -> Step:
         """The step of this row with its arithmetic; `second` is the row that came next."""

@@ -5,7 +5,10 @@ Every habit that varies one setting at a time ends empty-handed here, since no s
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
 from functools import cache
+from typing import TypeVar
 
 import pytest
 from tests.support.checker import complaints
@@ -33,13 +36,35 @@ CAUSES = (
 )
 MASKS = ({"decode_backend": "triton"}, {"transformers": "4.57.1"})
 SEEDS = range(4)
+T = TypeVar("T")
 
 
 @cache
 def founding(seed: int) -> Investigated:
     """The investigation, with a log that all but names the wrong setting."""
-    deployment = FakeDeployment(CASE, CAUSES, MASKS, seed=seed)
-    return investigated(deployment, seed, 60, lambda case, trials, s: assess(case, trials, s, {"rope_config": 0.9}))
+    return _investigated(seed, {f.name: f.name for f in CASE.factors})
+
+
+def _investigated(seed: int, names: Mapping[str, str]) -> Investigated:
+    def renamed(among: Mapping[str, T]) -> dict[str, T]:
+        return {names[name]: value for name, value in among.items()}
+
+    case = case_of(*(factor(names[f.name], *f.levels) for f in CASE.factors))
+    deployment = FakeDeployment(case, [renamed(c) for c in CAUSES], [renamed(m) for m in MASKS], seed=seed)
+    rope = renamed({"rope_config": 0.9})
+    return investigated(deployment, seed, 60, lambda case, trials, s: assess(case, trials, s, rope))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_the_settings_are_called(seed: int) -> None:
+    """Their order is by name and decides among equals, hence which of many ways an investigation takes."""
+    numbers = random.Random(seed).sample(range(len(CASE.factors)), len(CASE.factors))
+    names = {f.name: f"{number}_{f.name}" for number, f in zip(numbers, CASE.factors, strict=True)}
+    found = _investigated(seed, names)
+    assert found.verdict.status is VerdictStatus.ISOLATED, found.verdict.why
+    said = sorted(carrier.factor for cause in found.verdict.causes for carrier in cause)
+    assert said == sorted(names[name] for cause in CAUSES for name in cause)
+    assert len(found.trials) <= 45
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -211,6 +211,15 @@ def test_what_fails_with_everything_moved_is_settled_as_elsewhere(seed: int) -> 
     assert not set(found.verdict.never_varied) & {f.name for f in FACTORS}
 
 
+@pytest.mark.parametrize("seed", [3, 7, 11])
+def test_where_trials_are_left_that_would_decide_they_are_made(seed: int) -> None:
+    """Luck and a level that never ran, each of which is too little to matter, may be too much together. The level is
+    given up once it failed otherwise in company that runs as well, and luck is excluded."""
+    found = investigated(planted((2,), seed, factors=7, unseen=1), seed)
+    assert found.verdict.status is VerdictStatus.ISOLATED, found.verdict.why
+    assert len(found.trials) <= 25
+
+
 @pytest.mark.parametrize(("seed", "only"), [(3, 2), (3, 3), (0, 4)])
 def test_a_partner_that_only_one_of_its_levels_shows_is_found(seed: int, only: int) -> None:
     """Whatever else was moved with the first cause failed; the one level that would have been clean may come last."""

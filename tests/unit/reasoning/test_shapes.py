@@ -135,7 +135,7 @@ class Agreeing(FakeDeployment):
 
 
 def test_what_no_set_of_causes_explains_rules_no_factor_out() -> None:
-    run = investigated(Agreeing(CASE, []))
+    run = investigated(Agreeing(CASE, []), before=[{"gemm": "g1", "moe": "m1"}, {"gemm": "g1"}, {"moe": "m1"}])
     assert run.verdict.status is VerdictStatus.NARROWED
     assert run.verdict.causes == ()
     assert run.verdict.ruled_out == ()
