@@ -2,7 +2,8 @@
 
 For each cause: *sufficient* (it alone, everything else moved, fails), *necessary* (from there each of its factors
 moved, clean), *complete* (the baseline with only the causes neutralised, clean), and at last the baseline once more.
-A clean run counts as often as luck demands: until it would happen by chance in fewer than 1 of 100 cases.
+What is clean is run as often as luck demands, in whatever company: until it would be so by chance in fewer than 1 of
+100 cases.
 """
 
 from __future__ import annotations
@@ -269,9 +270,8 @@ class Confirmer:
         good = []
         for i in np.flatnonzero(self.seen.clean):
             same = self._alike(self.seen.rows[i])
-            if (same & self.seen.reproduced).any():
-                continue
-            if self.clean_runs(self.seen.rows[i]) >= runs or i in self._clean_by_order:
+            often = (same & self.seen.clean).sum() >= runs or i in self._clean_by_order
+            if often and not (same & self.seen.reproduced).any():
                 good.append(int(i))
         return good
 

@@ -42,6 +42,7 @@ BEAM_LITERALS = 300
 UNEXPLAINED, WRONG = 1.2, 1.5
 """What a failure without a cause, and a clean trial with one, cost a hypothesis that is still growing (nats)."""
 _ODD = np.int64(0x1E3779B97F4A7C15)
+"""With the shift in `set_key` it makes matter which literal belongs to which cause; any odd number does."""
 ANOTHER = -2
 """Stands in the places of the literals of "another shape"; -1 is an empty place."""
 

@@ -189,7 +189,7 @@ class _Planner:
         if refuted[best] < SEVERE:
             return None
         purpose = "sufficient: the severest test that is left"
-        return self.teller.step(rows[best], self.teller.once_more(rows[best], purpose))
+        return self.teller.step(rows[best], self.teller.purpose_of(rows[best], purpose))
 
     def _wanted(self) -> bool:
         return self.beliefs.leader == OTHER_SHAPE or next(self.confirmer.missing(), None) is not None
@@ -221,4 +221,4 @@ class _Planner:
             begun = np.minimum(clean / self.confirmer.runs, 1.0)
             value += (1 - risk) * (missing.share + BEGUN * begun) - 1e-4 * np.arange(len(rows))
         row = rows[int(value.argmax())]
-        return self.teller.step(row, self.teller.once_more(row, missing.purpose))
+        return self.teller.step(row, self.teller.purpose_of(row, missing.purpose))

@@ -194,11 +194,11 @@ class Teller:
         if value[best] <= 0:
             return None
         told = worth(float(this.bits[best]), float(this.minutes[best]), float(this.told.shows[best]))
-        purpose = self.once_more(rows[best], f"tells most per minute: {told}")
+        purpose = self.purpose_of(rows[best], f"tells most per minute: {told}")
         order = [int(i) for i in np.argsort(-value, kind="stable")[:2] if i != best and value[i] > 0]
         return self.step(rows[best], purpose, rows[order[0]] if order else None)
 
-    def once_more(self, row: IntArray, purpose: str) -> str:
+    def purpose_of(self, row: IntArray, purpose: str) -> str:
         """The purpose of a trial, which says so where the configuration was run before."""
         if not self.beliefs.seen.at(row).any() or purpose.startswith("the baseline again"):
             return purpose
