@@ -29,6 +29,8 @@ SURELY_ALWAYS = 0.9
 NEARLY_ALWAYS = 0.75
 MOST_RUNS = 30
 BASELINE_RUNS = 3
+KNOWN_BASES = 3
+"""Trials of a cause alone into which a level that never ran is put."""
 
 
 def runs_needed(beliefs: Beliefs, group: int) -> int:
@@ -143,8 +145,15 @@ class Confirmer:
         return Missing(rows, "again: the failure may show only sometimes")
 
     def severe(self) -> IntArray:
-        """What each cause alone has to stand, whether or not it stood as much before."""
-        return self.coverage.allowed([row for cause in self.causes for row in self._rows_alone(cause)])
+        """What each cause alone has to stand, whether or not it stood as much before: all else moved, and each level
+        that never ran, by itself and where everything else is known to run."""
+        rows = [row for cause in self.causes for row in self._rows_alone(cause) + self._rows_never_ran(cause)]
+        return self.coverage.allowed(rows)
+
+    def as_ran(self, rows: IntArray) -> IntArray:
+        """These rows, with levels that never ran put back to the baseline's."""
+        ran = np.array([np.isin(rows[:, f], self.seen.ran(f)) for f in range(len(self.space))])
+        return np.where(ran.T, rows, 0)
 
     def baseline_again(self) -> Missing | None:
         """The baseline once more; None when it has failed again after everything else."""
@@ -325,6 +334,20 @@ class Confirmer:
         moved = self._off(cause)
         rows = [self.proposer.everything_else(self.factors, moved) for _ in range(DRAWS)]
         rows = [self.proposer.cheaply(self.proposer.trimmed(row, set(moved))) for row in rows]
+        return [row for row in rows if self._is_sufficient(row, cause)]
+
+    def _rows_never_ran(self, cause: tuple[int, ...]) -> list[IntArray]:
+        """Each level that never ran, where the cause alone is known to fail. Of levels in an order it is told by
+        where they change."""
+        known = [self._others_off(cause), *(self.seen.rows[i] for i in self._bases(cause)[:KNOWN_BASES])]
+        unordered = (f for f in self.space.suspects if f not in self.factors and self.space.place[f] is None)
+        rows = []
+        for f in unordered:
+            for level in np.setdiff1d(np.arange(1, self.space.settable[f]), self.seen.ran(f)):
+                for base in known:
+                    row = base.copy()
+                    row[f] = level
+                    rows.append(row)
         return [row for row in rows if self._is_sufficient(row, cause)]
 
     def _rows_sufficient(self, cause: tuple[int, ...]) -> IntArray:

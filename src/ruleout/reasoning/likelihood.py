@@ -13,8 +13,9 @@ import numpy as np
 from ruleout.reasoning.literals import Words, count
 from ruleout.reasoning.space import FloatArray
 
-ALWAYS = 0.85
-"""Prior that an active cause shows every time."""
+ALWAYS = 0.9
+"""Prior that an active cause shows every time. About one in twenty of the public reports that name a crash's cause says
+that it comes and goes, and not all of them will say so."""
 SPURIOUS = 1e-3
 """Chance that the target shows although no cause is active."""
 

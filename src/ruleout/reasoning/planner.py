@@ -26,8 +26,8 @@ SURE = 0.99
 SURE_ELSEWHERE = 0.998
 """Several causes at once look like none for a long time, so this is asked for more."""
 WORTH_CONFIRMING = 0.5
-SEVERE = 0.003
-"""Where it is sure, a trial is still made that may refute this much of what else is believed."""
+SEVERE = 0.002
+"""Where it is sure, a trial is still made if levels that never ran may refute this much of what else is believed."""
 BEGUN = 1.0
 """A configuration that was clean once, and has to be again, goes before another one."""
 
@@ -177,14 +177,19 @@ class _Planner:
         return self.teller.way_out({space.names.index(f): space.level(f, level) for f, level in self.case.keep.items()})
 
     def _severest(self) -> Step | None:
-        """One more trial of the leading causes alone, where most of what else is believed says that it will be clean.
+        """One more trial of the leading causes alone, with levels that never ran, as long as they may refute enough.
 
-        What is left at last are mostly settings that take part but were not moved yet to the only level that shows it.
+        What is wrong at last is mostly that a setting takes part and was not moved yet to the only level that shows
+        it. So what counts is what such levels would refute, beyond what the rest of the row does.
         """
         rows = self.confirmer.severe()
         if not len(rows):
             return None
-        refuted = (1 - self.masks.risk(rows)) * self.teller.outlook.forecast(rows).refuted(self.beliefs.leading)
+        all_of_it, without = (
+            self.teller.outlook.forecast(these).refuted(self.beliefs.leading)
+            for these in (rows, self.confirmer.as_ran(rows))
+        )
+        refuted = (1 - self.masks.risk(rows)) * (all_of_it - without)
         best = int(refuted.argmax())
         if refuted[best] < SEVERE:
             return None

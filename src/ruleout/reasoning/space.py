@@ -206,6 +206,10 @@ class Observations:
         """The rows that say whether the target shows."""
         return self.reproduced | self.clean
 
+    def ran(self, f: int) -> IntArray:
+        """The levels of a factor that informative trials had, each once."""
+        return np.unique(self.rows[self.informative, f])
+
     def at(self, row: IntArray) -> BoolArray:
         """The rows with exactly these levels."""
         return np.asarray((self.rows == row).all(axis=1), dtype=np.bool_)
