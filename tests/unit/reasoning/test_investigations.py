@@ -232,6 +232,68 @@ def test_a_partner_that_only_one_of_its_levels_shows_is_found(seed: int, only: i
     assert said(found) == [["backend", "gemm"]]
 
 
+BLAMED = [
+    {"moe": "moe1", "prefill": "prefill1", "spec": "spec1", "tp": "tp1"},
+    {"moe": "moe1", "spec": "spec1"},
+    {"tp": "tp1"},
+    {"graph": "graph1", "moe": "moe1", "cache": "cache1", "spec": "spec1", "tp": "tp1", "tokenizer": "tokenizer1"},
+    {
+        "reduce": "reduce3",
+        "dtype": "dtype2",
+        "load": "load1",
+        "fusion": "fusion2",
+        "spec": "spec1",
+        "compile": "compile2",
+    },
+    {"dtype": "dtype1", "load": "load3", "moe": "moe1", "fusion": "fusion1", "compile": "compile1", "tp": "tp1"},
+    {"graph": "graph2", "reduce": "reduce1", "load": "load2", "moe": "moe1", "spec": "spec1", "tp": "tp1"},
+    {"prefill": "prefill1"},
+    {
+        "graph": "graph1",
+        "dtype": "dtype2",
+        "cache": "cache1",
+        "fusion": "fusion2",
+        "tp": "tp1",
+        "tokenizer": "tokenizer1",
+    },
+    {"compile": "compile1"},
+    {
+        "graph": "graph1",
+        "reduce": "reduce4",
+        "cache": "cache1",
+        "fusion": "fusion1",
+        "compile": "compile2",
+        "tp": "tp1",
+        "tokenizer": "tokenizer1",
+    },
+    {
+        "graph": "graph1",
+        "reduce": "reduce2",
+        "load": "load1",
+        "cache": "cache1",
+        "tp": "tp1",
+        "tokenizer": "tokenizer1",
+    },
+    {"dtype": "dtype1"},
+    {"compile": "compile2"},
+    {"fusion": "fusion1"},
+    {"reduce": "reduce3"},
+]
+"""Trials after which `prefill` alone is sure to 99 %. The only level of `load` that would be clean was in one of them,
+and is blamed for what two others did to it."""
+
+
+def test_a_level_that_was_only_run_where_it_was_masked_is_run_where_it_tells() -> None:
+    sizes = {"fusion": 3, "reduce": 5, "prefill": 2, "tp": 2, "dtype": 3, "graph": 3, "compile": 3, "tokenizer": 2}
+    sizes |= {"load": 4, "moe": 2, "spec": 2, "cache": 2}
+    case = case_of(*(factor(name, *(f"{name}{i}" for i in range(size))) for name, size in sizes.items()))
+    pair = {"prefill": frozenset({"prefill0"}), "load": frozenset({"load0", "load1", "load2"})}
+    masks = [{"dtype": "dtype1", "tp": "tp1"}, {"compile": "compile2", "spec": "spec1"}, {"reduce": "reduce4"}]
+    found = investigated(FakeDeployment(case, [pair], masks), before=BLAMED)
+    assert found.verdict.status is VerdictStatus.ISOLATED
+    assert said(found) == [["load", "prefill"]]
+
+
 def test_the_same_seed_makes_the_same_investigation() -> None:
     one, other = run(CASE, ATTN), run(CASE, ATTN)
     assert one.trials == other.trials
