@@ -108,7 +108,7 @@ def test_impatience_ends_the_grace(workshop: Workshop) -> None:
 
 
 def test_ctrl_c_while_an_engine_is_being_stopped_keeps_its_finished_trial(workshop: Workshop) -> None:
-    running = begin(workshop, "stop", "--json", start=3)
+    running = begin(workshop, "stop", "--json")
     running.ctrl_c()
     workshop.let_go()
     done = running.end(30)

@@ -17,12 +17,12 @@ SLOW = pytest.mark.slow
 FACTORS = {"batching": ["on", "off"], "dtype": ["f32", "bf16"]}
 FAILS = [{"--batching": "on"}]
 CAUSE = [{"batching": ["on"]}]
-CLEAN = 3
+CLEAN = 2
 """The trial that is the first clean one: its server has to be stopped."""
 HOSTILE = ["session", "stubborn", "daemon"]
 
 
-def begin(workshop: Workshop, phase: str, start: int = 2, mode: str = "serve", **plan: Any) -> Running:
+def begin(workshop: Workshop, phase: str, start: int = CLEAN, mode: str = "serve", **plan: Any) -> Running:
     """An investigation whose deployment holds in a phase of one of its starts, with children that hang on."""
     hold = {"phase": phase, "start": start, "children": plan.pop("children", HOSTILE)}
     workshop.plan(mode=mode, fails=FAILS, how="die", hold=hold, **plan)
@@ -83,7 +83,7 @@ def test_ruleout_killed_takes_the_engine_along_and_the_trial_is_made_again(
 def test_ruleout_killed_while_the_engine_is_being_stopped_keeps_the_trial(
     workshop: Workshop, undisturbed: dict[str, Done]
 ) -> None:
-    running = begin(workshop, "stop", start=CLEAN)
+    running = begin(workshop, "stop")
     running.kill()
     workshop.gone()
     done = go_on(workshop)
@@ -157,9 +157,8 @@ def test_the_agent_killed_has_ruleout_stop_the_engine_and_go_on_by_itself(worksh
 def test_both_killed_has_the_next_command_stop_the_engine(
     workshop: Workshop, undisturbed: dict[str, Done], phase: str
 ) -> None:
-    number = CLEAN if phase == "stop" else 2
-    running = begin(workshop, phase, start=number)
-    agent = workshop.agent_of(number)
+    running = begin(workshop, phase)
+    agent = workshop.agent_of(CLEAN)
     running.kill()
     os.kill(agent, signal.SIGKILL)
     workshop.eventually(lambda: not Path(f"/proc/{agent}/exe").exists(), 10, "the agent is gone")
@@ -167,9 +166,9 @@ def test_both_killed_has_the_next_command_stop_the_engine(
     assert status.status == 0
     assert "had left running" in status.err
     assert workshop.alive() == []
-    assert [entry["trial"] for entry in status.document["running"]] == [number]
+    assert [entry["trial"] for entry in status.document["running"]] == [CLEAN]
     done = go_on(workshop)
-    assert number not in [trial["id"] for trial in done.document["trials"]]
+    assert CLEAN not in [trial["id"] for trial in done.document["trials"]]
     each_finished_trial_was_started_once(workshop, done)
     as_undisturbed(workshop, done, undisturbed)
     assert "had left running" not in done.err

@@ -52,7 +52,10 @@ class Proposer:
             keep &= ~np.all([rows[:, f] == level for f, level in never.items()], axis=0)
         seen = self.beliefs.seen
         overridden = (seen.rows != seen.requested).any(axis=1)  # asking for it again would again do something else
-        done = seen.requested[~seen.informative | overridden] if repeat else seen.requested
+        done = seen.requested
+        if repeat:  # what ran once may be run again, also where another attempt was not resolved
+            said_nothing = ~seen.informative | overridden
+            done = _without(done[said_nothing], done[~said_nothing])
         for row in done:
             keep &= (rows != row).any(axis=1)
         return keep
@@ -184,3 +187,9 @@ class Proposer:
         known = np.unique(seen.rows[seen.informative], axis=0)
         known = known[np.argsort(-np.count_nonzero(known, axis=1), kind="stable")[:DRAWS]]
         return [np.where(single != 0, single, row) for single in alone for row in known]
+
+
+def _without(rows: IntArray, others: IntArray) -> IntArray:
+    """Those of the rows that are none of the others."""
+    found: BoolArray = (rows[:, None, :] == others[None, :, :]).all(axis=2).any(axis=1)
+    return rows[~found]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 import pytest
 from tests.support.checker import complaints
-from tests.support.deployment import FakeDeployment, Investigated, case_of, factor, investigated, planted
+from tests.support.deployment import (
+    UNRESOLVED,
+    FakeDeployment,
+    Investigated,
+    case_of,
+    factor,
+    investigated,
+    made,
+    planted,
+)
 
-from ruleout.model import Case, Configuration, HypothesisStatus, OutcomeKind, VerdictStatus
+from ruleout.model import Case, Configuration, HypothesisStatus, OutcomeKind, Trial, VerdictStatus
+from ruleout.reasoning import Assessment, assess
 
 SEEDS = range(8)
 Family = tuple[tuple[int, ...], int, float, int]
@@ -292,6 +302,20 @@ def test_a_level_that_was_only_run_where_it_was_masked_is_run_where_it_tells() -
     found = investigated(FakeDeployment(case, [pair], masks), before=BLAMED)
     assert found.verdict.status is VerdictStatus.ISOLATED
     assert said(found) == [["load", "prefill"]]
+
+
+def test_what_was_not_resolved_once_may_be_run_again_for_luck() -> None:
+    """What is clean has to be clean twice here; that its first attempt came to nothing is no reason not to."""
+    case = case_of(factor("batching", "on", "off"), factor("dtype", "f32", "bf16"))
+    off = case.baseline.moved({"batching": "off"})
+    died = made(2, off, UNRESOLVED)
+
+    def plan(case: Case, trials: Sequence[Trial], seed: int) -> Assessment:
+        return assess(case, [trials[0], died, *(replace(t, id=t.id + 1) for t in trials[1:])], seed)
+
+    found = investigated(FakeDeployment(case, [{"batching": frozenset({"on"})}]), plan=plan)
+    assert found.tried.count(off) >= 2
+    assert found.assessments[-1].settled
 
 
 def test_the_same_seed_makes_the_same_investigation() -> None:
