@@ -51,16 +51,21 @@ def whole_folder(to: Path) -> Iterator[Path]:
     """A folder to fill, which gets its name when nothing was raised. Raises OSError, and UsageError as `_claimed`."""
     part = beside_of(to)
     with parents(to):
-        part.mkdir(exist_ok=True)
-        with _claimed(part, to, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW):
-            try:
-                for left in part.iterdir():
-                    shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
-                yield part
-                part.rename(to)
-            except BaseException:
-                _again(lambda: shutil.rmtree(part, ignore_errors=True))
-                raise
+        try:
+            part.mkdir(exist_ok=True)
+            with _claimed(part, to, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW):
+                try:
+                    for left in part.iterdir():
+                        shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+                    yield part
+                    part.rename(to)
+                except BaseException:
+                    _again(lambda: shutil.rmtree(part, ignore_errors=True))
+                    raise
+        except KeyboardInterrupt:  # it may have been heard before the folder was claimed, which is empty then
+            with contextlib.suppress(OSError):
+                part.rmdir()
+            raise
 
 
 def beside_of(to: Path) -> Path:

@@ -96,3 +96,16 @@ def test_folders_that_hold_something_by_then_are_kept(tmp_path: Path) -> None:
         (tmp_path / "a" / "kept").touch()
         raise ValueError
     assert below(tmp_path) == ["a", "a/kept"]
+
+
+def test_nothing_is_left_of_a_folder_that_was_interrupted_before_it_was_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "ruleout" / "glm"):
+        pytest.fail("it was interrupted before")
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []
