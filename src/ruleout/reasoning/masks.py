@@ -190,7 +190,7 @@ def _stretches(space: Space, seen: Observations, offsets: IntArray, alike: BoolA
         if place is None:
             continue
         at = np.array(place)
-        ran = np.unique(at[seen.rows[seen.informative, f]])
+        ran = np.unique(at[seen.ran(f)])
         failed = np.setdiff1d(at[seen.rows[alike, f]], ran)
         for gap in np.unique(np.searchsorted(ran, failed)):
             here = failed[np.searchsorted(ran, failed) == gap]

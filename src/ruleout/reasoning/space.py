@@ -95,7 +95,7 @@ class Space:
         if (place := self.place[f]) is None:
             return np.asarray(np.arange(len(self.levels[f])) == level, dtype=np.bool_)
         at = np.array(place)
-        ran = np.unique(at[seen.rows[seen.informative, f]])
+        ran = np.unique(at[seen.ran(f)])
         gap = np.searchsorted(ran, at)
         return np.asarray((gap == gap[level]) & ~np.isin(at, ran), dtype=np.bool_)
 
